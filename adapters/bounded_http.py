@@ -14,13 +14,13 @@ from aiohttp import (
 )
 
 LARGEST_ANSWER = 64 * 1024 * 1024
-"""Bytes, unpacked. The first sync of an account in many rooms has some ten million."""
+"""Bytes, unpacked. The first sync of an account in many rooms has about ten million."""
 _PIECE = 64 * 1024
 _REDIRECTS = range(HTTPStatus.MULTIPLE_CHOICES, HTTPStatus.BAD_REQUEST)
 
 
 class BoundedResponse(ClientResponse):
-    """`read()`, and so `text()` and `json()`, give up on an answer without end. Streaming `content` is not bounded."""
+    """`read()`, and so `text()` and `json()`, fail on an answer above the limit. Streaming `content` is not limited."""
 
     async def read(self) -> bytes:
         if self._body is None:
@@ -35,7 +35,9 @@ class BoundedResponse(ClientResponse):
 
 
 def new_session(below: str, limits: ClientTimeout) -> ClientSession:
-    """For calls of the API at the address `below`: they hold what people say, and a redirect would send it elsewhere."""
+    """Return a session that refuses redirects for addresses starting with `below`, because requests contain private
+    messages.
+    """
 
     async def not_sent_on(request: ClientRequest, ask: ClientHandlerType) -> ClientResponse:
         answer = await ask(request)

@@ -1,8 +1,9 @@
-"""The clock port: the wall clock says what time it is, the monotonic clock how much has passed; neither runs backwards.
+"""The clock port: the wall clock gives the time, the monotonic clock measures intervals; the reported time never runs
+backwards.
 
-APScheduler keeps the ticks: who wants one, how often, none twice, missed ones made one. It reckons by the wall clock,
-though, and falls silent for an hour when that is set back an hour. So its triggers here ask the monotonic clock, and a
-watcher makes it reckon anew when the two clocks have come apart.
+APScheduler provides the ticks: interval, no duplicates, missed ones merged. It uses the wall clock, though, and would
+be silent for an hour if that is set back an hour. So its triggers here use the monotonic clock, and a watcher
+reschedules when the two clocks have drifted apart.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.base import BaseTrigger
 
 _JUMP = 5.0
-"""Seconds by which the clocks may differ before it is called a jump."""
+"""Seconds by which the clocks may drift apart before it counts as a jump."""
 _EARLY = 1.0
-"""Seconds a tick may come early: the wall clock is slewed a little all the time."""
+"""Seconds a tick may come early, because the wall clock is constantly adjusted a little."""
 
 
 class SystemClock:
-    """The `Clock` port. `zone` and `monotonic` are where time comes from; tests hand in ones that jump."""
+    """The `Clock` port. `zone` and `monotonic`: time sources, which tests replace by ones that jump."""
 
     def __init__(
         self,
@@ -38,11 +39,11 @@ class SystemClock:
         self._watch = watch
         self._latest = datetime.min.replace(tzinfo=UTC)
         self.scheduler: AsyncIOScheduler | None = None
-        """What ticks; None while nobody wants ticks."""
+        """None while there are no subscribers."""
         self._watcher: asyncio.Task[None] | None = None
 
     def now(self) -> datetime:
-        """The time in UTC, never before one that was told already: records are compared by it."""
+        """Return the time in UTC, never earlier than a time returned before, because records are ordered by it."""
         self._latest = max(self._latest, self._wall())
         return self._latest
 
@@ -53,11 +54,14 @@ class SystemClock:
         await asyncio.sleep(seconds)
 
     async def every(self, seconds: float, name: str) -> AsyncGenerator[datetime, None]:
-        """A tick every so many seconds, the first after that time. Who is slow misses some, and gets one for all."""
+        """Yield a tick every so many seconds, the first after that interval.
+
+        A slow consumer gets one tick for all it missed.
+        """
         cadence = Cadence(seconds, self._monotonic)
         tick = _Tick(cadence)
         scheduler = self._running()
-        # misfire_grace_time: a tick that is late is still wanted; by default it is dropped after one second.
+        # misfire_grace_time: a late tick is still wanted; by default it is dropped after one second
         job = scheduler.add_job(
             tick.fire, cadence, name=name, misfire_grace_time=None, coalesce=True
         )
@@ -72,7 +76,7 @@ class SystemClock:
                 await self._close()
 
     async def _close(self) -> None:
-        """Nobody wants ticks any more. The next `every` starts anew, perhaps in another event loop."""
+        """Stop the scheduler. The next `every` starts a new one, perhaps in another event loop."""
         scheduler, self.scheduler = self.scheduler, None
         watcher, self._watcher = self._watcher, None
         if scheduler is not None:
@@ -92,7 +96,8 @@ class SystemClock:
         return self.scheduler
 
     async def _notice_jumps(self, scheduler: AsyncIOScheduler) -> None:
-        """A suspended machine, a corrected clock: the wall clock leaps, what is left of each wait does not."""
+        # When the machine was suspended or the clock corrected, the wall clock jumps, but the remaining waits do not
+        # change.
         apart = self._apart()
         while True:
             await asyncio.sleep(self._watch)
@@ -106,7 +111,7 @@ class SystemClock:
 
 
 class Cadence(BaseTrigger):
-    """When a tick is due, by the monotonic clock, put as a time of the wall clock's."""
+    """Computes from the monotonic clock when a tick is due, as a wall clock time."""
 
     def __init__(self, seconds: float, monotonic: Callable[[], float]) -> None:
         self.due = monotonic() + seconds
@@ -115,8 +120,8 @@ class Cadence(BaseTrigger):
 
     def get_next_fire_time(
         self, previous_fire_time: datetime | None, now: datetime
-    ) -> Any:  # the library does not say what it wants: a datetime
-        """Asked twice per tick, so it moves on only when the time has come; and past all ticks that were missed."""
+    ) -> Any:  # the library does not annotate it: a datetime
+        # Called twice per tick, so it advances only when the time has come, and then past all missed ticks.
         left = self.due - self._monotonic()
         if previous_fire_time is not None and left <= min(_EARLY, self._seconds / 2):
             missed = max(0, int(-left / self._seconds))
@@ -126,7 +131,7 @@ class Cadence(BaseTrigger):
 
 
 class _Tick:
-    """What the scheduler calls: passed on only if the cadence says that the time had come."""
+    """Called by the scheduler; it passes a tick on only if the cadence says that it is due."""
 
     def __init__(self, cadence: Cadence) -> None:
         self.fired = asyncio.Event()

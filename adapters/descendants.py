@@ -1,7 +1,7 @@
-"""Knows processes by more than their number, finds all that came of a program, and ends every one of them.
+"""Identifies processes by more than their pid, finds all descendants of a program, and ends them.
 
-Processes are collected before any signal: a child that has left its group and its parent is known by a mark in its
-environment, and a process that ends takes the trace to its children with it.
+Processes are collected before any signal: a child that has left its group and parent is recognised by a mark in its
+environment, and once a process has ended its children can no longer be found.
 """
 
 from __future__ import annotations
@@ -15,13 +15,16 @@ from collections.abc import Iterable, Mapping
 import psutil
 
 GUARD = "bwrap"
-"""Ends all that is inside it at once when it ends itself, without a chance for them. It ends when they have."""
+"""The sandbox program.
+
+When it ends it kills everything inside at once; it ends by itself when the processes inside have ended.
+"""
 LOOK_EVERY = 0.02
 AFTER_KILL = 2.0
 
 
 class KnownProcess:
-    """A process as it was when it was first looked at: its pid alone is used again."""
+    """A process identified by pid and start time, because pids are reused."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -32,7 +35,7 @@ class KnownProcess:
 
     @property
     def began(self) -> float:
-        """When it started; 0 if it was gone."""
+        """Start time; 0 if the process was gone."""
         try:
             return self._process.create_time() if self._process else 0.0
         except psutil.Error:
@@ -40,7 +43,7 @@ class KnownProcess:
 
     @property
     def alive(self) -> bool:
-        """One that only waits to be reaped is not."""
+        """Whether it runs; a zombie does not count."""
         if self._process is None:
             return False
         try:
@@ -50,14 +53,14 @@ class KnownProcess:
 
     @property
     def guards(self) -> bool:
-        """Is it the wall of a sandbox?"""
+        """Whether it is the sandbox program."""
         try:
             return self._process is not None and self._process.name() == GUARD
         except psutil.Error:
             return False
 
     def carries(self, marks: Mapping[str, str]) -> bool:
-        """Does its environment hold them all? What is not ours to read is not ours."""
+        """Whether its environment contains all marks. A process whose environment cannot be read is not ours."""
         try:
             environment = self._process.environ() if self._process else {}
         except (psutil.Error, OSError):
@@ -72,14 +75,14 @@ class KnownProcess:
         return {process.pid for process in found}
 
     def signal(self, number: signal.Signals) -> None:
-        """Gone already, or not ours to signal: whoever lives on is seen afterwards."""
+        # A process that is gone, or may not be signalled, is ignored: survivors are found afterwards.
         if self._process is not None:
             with contextlib.suppress(psutil.Error):
                 self._process.send_signal(number)
 
 
 async def until_gone(processes: Iterable[KnownProcess], seconds: float) -> None:
-    """Wait until none of them is alive, at most so long."""
+    """Wait until none of them is alive, for at most `seconds`."""
     waiting = [process for process in processes if process.alive]
     for _ in range(int(seconds / LOOK_EVERY)):
         waiting = [process for process in waiting if process.alive]
@@ -93,16 +96,18 @@ def descendants_of(pid: int) -> list[KnownProcess]:
 
 
 async def end_marked(marks: Mapping[str, str], root: int = 0, *, grace: float) -> tuple[int, ...]:
-    """End `root` with its session and descendants, and all that carry the marks with theirs: SIGTERM, SIGKILL after
-    `grace` seconds. The pids that live on."""
+    """End `root` with its session and descendants, and all processes with the marks with theirs:
+
+    SIGTERM, then SIGKILL after `grace` seconds. Return the pids that are still alive.
+    """
     known = await asyncio.to_thread(_collect, marks, root)
     for process in known:
         if process.guards:
             continue
         process.signal(signal.SIGTERM)
-        process.signal(signal.SIGCONT)  # a stopped one hears SIGTERM only when it goes on
+        process.signal(signal.SIGCONT)  # a stopped process receives SIGTERM only when it continues
     await until_gone(known, grace)
-    for _ in range(3):  # what was started meanwhile may itself start more
+    for _ in range(3):  # processes started meanwhile may themselves start more
         known += await asyncio.to_thread(_collect, marks, root)
         alive = [process for process in known if process.alive]
         if not alive:

@@ -1,6 +1,6 @@
-"""The only way to write, lock and safely read files: whole or not at all, private, and through no link.
+"""The only way to write, lock and safely read files: atomic, private, and without following links.
 
-Errors are OSErrors: each adapter says in its own words what could not be done. Masking is the caller's matter.
+It raises OSError, which each adapter translates. Masking is up to the caller.
 """
 
 from __future__ import annotations
@@ -25,13 +25,17 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class Disk:
-    """Reads, appends to and replaces files. After an error, the file is as it was.
+    """Reads, appends to and replaces files.
 
-    Tests count or fail what a disk does by overriding `write`, `sync` and `sync_directory`.
+    After an error the file is unchanged. Tests count or fail disk operations by overriding `write`, `sync` and
+    `sync_directory`.
     """
 
     def read(self, path: Path) -> bytes:
-        """The content of a file that fits into memory: one huge or odd file must not keep the bot from starting."""
+        """Return the content of a regular file.
+
+        Its size is limited, so that one huge or special file does not prevent the start.
+        """
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "it is no file", str(path))
@@ -40,7 +44,7 @@ class Disk:
         return path.read_bytes()
 
     def append(self, path: Path, at: int, data: bytes) -> bool:
-        """Put `data` at offset `at`, the end of what counts. False: the file no longer reaches that far."""
+        """Write `data` at offset `at`, the end of the valid content. Return False if the file is shorter than that."""
         try:
             fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -66,10 +70,10 @@ class Disk:
         temporary: str = "",
         check: Callable[[], None] = lambda: None,
     ) -> None:
-        """Make `data` the content of the file: after a crash it holds either the old or the new.
+        """Replace the file's content atomically.
 
-        `mode`: None leaves it to the umask. `folder`: the open folder that `path` is a name in. `temporary`: the name
-        of the new file until it takes its place. `check`: called just before that; if it raises, the old one stays.
+        `mode`: None uses the umask; `folder`: open folder that contains `path`; `temporary`: name of the new file until
+        the rename; `check`: called just before it, may raise to keep the old file.
         """
         beside = path.with_name(temporary or path.name + TEMPORARY_SUFFIX)
         with self._beside(path, beside, data, mode, folder):
@@ -78,11 +82,11 @@ class Disk:
         self._sync_names(path, folder)
 
     def create(self, name: Path, data: bytes, *, mode: int, folder: int, temporary: str) -> bool:
-        """Like `replace`, for a new file. False: that name is taken."""
+        """Like `replace`, for a new file; return False if the name is taken."""
         beside = name.with_name(temporary)
         try:
             with self._beside(name, beside, data, mode, folder):
-                # unlike a rename, a link never takes the place of what somebody has put there meanwhile
+                # unlike a rename, a link never replaces what somebody has put there meanwhile
                 os.link(beside, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
         except FileExistsError:
             return False
@@ -91,7 +95,7 @@ class Disk:
         return True
 
     def settle(self, path: Path) -> None:
-        """What a file says by now is there after a power cut, too: the write of it may have been told to have failed."""
+        """Sync an existing file, because an earlier write may have been reported as failed although it took effect."""
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             self.sync(fd, path)
@@ -100,17 +104,17 @@ class Disk:
         self.sync_directory(path.parent)
 
     def write(self, fd: int, path: Path, at: int, data: bytes) -> int:
-        """As much as the disk takes at once. A full one takes a part and says nothing."""
+        """Write as much as the disk accepts at once. A full disk accepts a part without an error."""
         del path
         return os.pwrite(fd, data, at)
 
     def sync(self, fd: int, path: Path) -> None:
-        """Return when the file's content is really there."""
+        """Return when the file's content is really on disk."""
         del path
         os.fdatasync(fd) if hasattr(os, "fdatasync") else os.fsync(fd)
 
     def sync_directory(self, path: Path) -> None:
-        """Return when the names in a directory are really there."""
+        """Return when the names in a directory are really on disk."""
         fd = os.open(path, _FOLDER)
         try:
             os.fsync(fd)
@@ -127,7 +131,7 @@ class Disk:
     def _beside(
         self, path: Path, beside: Path, data: bytes, mode: int | None, folder: int | None
     ) -> Generator[None]:
-        """`data` is in the file `beside`, on disk; that file is removed if it could not be put in place."""
+        """Write `data` to the temporary file `beside`; it is removed if the body of the context fails."""
         fd = _new_file(beside, 0o666 if mode is None else mode, folder)
         try:
             try:
@@ -148,7 +152,7 @@ class Disk:
             self._write_all(fd, path, at, data)
             self.sync(fd, path)
         except OSError:
-            with suppress(OSError):  # if even this fails, the next append cuts it off first
+            with suppress(OSError):  # if even this fails, the next append truncates first
                 os.ftruncate(fd, at)
             raise
 
@@ -159,7 +163,10 @@ class Disk:
 
 
 class UnsyncedDisk(Disk):
-    """For files that are made again, or of no use, after a power cut. They are whole after a crash of the bot all the same."""
+    """For files that can be rebuilt, or are useless, after a power cut.
+
+    They are still complete after a crash of the bot.
+    """
 
     def sync(self, fd: int, path: Path) -> None:
         pass
@@ -174,13 +181,13 @@ class UnsyncedDisk(Disk):
 def create_file(
     path: Path | str, mode: int = PRIVATE_FILE, *, folder: int | None = None
 ) -> BinaryIO:
-    """A new file that nobody else can read, not even for a moment. Raises FileExistsError."""
+    """Create a file that nobody else can read at any moment. Raises FileExistsError."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     return os.fdopen(os.open(path, flags, mode, dir_fd=folder), "wb")
 
 
 def open_private(path: Path, flags: int) -> int:
-    """The descriptor of a file for the owner only, which is made where it is missing; never through a link."""
+    """Open a private file, creating it if necessary; never through a link."""
     return os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, PRIVATE_FILE)
 
 
@@ -188,7 +195,7 @@ def open_private(path: Path, flags: int) -> int:
 def plain_file(
     path: Path | str, flags: int = os.O_RDONLY, *, folder: int | None = None
 ) -> Generator[int]:
-    """The descriptor of a file that is there. Raises OSError for a link, and for a pipe or device instead of waiting."""
+    """Open a regular file. Raises OSError for a link, and for a pipe or device instead of blocking."""
     fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -199,18 +206,18 @@ def plain_file(
 
 
 def read_plain(path: Path | str, limit: int, *, folder: int | None = None) -> bytes:
-    """At most `limit` bytes of a plain file. Raises OSError as `plain_file` does."""
+    """Return at most `limit` bytes of a regular file. Raises OSError like `plain_file`."""
     with plain_file(path, folder=folder) as fd, os.fdopen(fd, "rb", closefd=False) as file:
         return file.read(limit)
 
 
 def append_lines(path: Path, lines: Iterable[str], *, wait: bool = True) -> None:
-    """Each a line of its own, also behind one that was torn. `wait`: until they would be there after a power cut."""
+    """Append the lines, starting a new one after an incomplete line. `wait`: until they would survive a power cut."""
     fd = open_private(path, os.O_WRONLY | os.O_APPEND)
     try:
         rest = "".join(f"\n{line}\n" for line in lines).encode()
         while rest:
-            # a disk that is nearly full takes a part, and says so by the number only
+            # a nearly full disk accepts a part, visible only in the return value
             rest = rest[os.write(fd, rest) :]
         if wait:
             Disk().sync(fd, path)
@@ -219,7 +226,10 @@ def append_lines(path: Path, lines: Iterable[str], *, wait: bool = True) -> None
 
 
 def try_lock(fd: int) -> bool:
-    """Whether the lock is held now. It is released with the last descriptor, also those that programs inherited."""
+    """Try to take the lock; return whether it is held.
+
+    It is released with its last descriptor, including inherited ones.
+    """
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -246,7 +256,7 @@ async def take_lock(path: Path, *, seconds: float) -> int:
 
 
 def put_aside(path: Path) -> Path:
-    """Keep a broken file under another name. Whoever has it open still has."""
+    """Rename a broken file. Open descriptors stay valid."""
     return path.replace(path.with_suffix(".broken"))
 
 
@@ -254,20 +264,20 @@ def put_aside(path: Path) -> Path:
 
 
 def make_private(directory: Path) -> Path:
-    """A directory that is its owner's alone, whatever the umask."""
+    """Create a directory, or make it private whatever the umask."""
     directory.mkdir(mode=PRIVATE_DIRECTORY, parents=True, exist_ok=True)
     directory.chmod(PRIVATE_DIRECTORY)
     return directory
 
 
 def keep_private(home: Path) -> None:
-    """For the start of a program: nothing it or its children create is anybody else's to read."""
+    """Called at the start of a program: nothing it or its children create is readable by others."""
     os.umask(0o077)
     make_private(home)
 
 
 def open_folder(name: Path | str, *, within: int | None = None) -> int:
-    """The descriptor of a folder that is no link."""
+    """Open a folder that is not a link."""
     return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=within)
 
 
@@ -280,9 +290,10 @@ def folder_below(
     exact: bool = False,
     follow_top: bool = False,
 ) -> Generator[int]:
-    """The descriptor of the folder `parts` lead to, opened step by step so that none can be a link.
+    """Open the folder that `parts` lead to, step by step so that none can be a link.
 
-    `make`: the mode of folders that are missing; `exact`: whatever the umask. `follow_top`: `top` itself may be a link.
+    `make`: mode of missing folders, which are created; `exact`: regardless of the umask; `follow_top`: `top` itself may
+    be a link.
     """
     current = os.open(top, _FOLDER) if follow_top else open_folder(top)
     try:
@@ -311,10 +322,10 @@ def _make_folder(name: str, within: int, mode: int, *, exact: bool) -> None:
 
 
 def _new_file(path: Path, mode: int, folder: int | None) -> int:
-    """Never one that is there: it may be a link, have another mode, or be open elsewhere."""
+    # Never an existing file, which may be a link, have another mode, or be open elsewhere.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         return os.open(path, flags, mode, dir_fd=folder)
-    except FileExistsError:  # left over from a crash
+    except FileExistsError:  # left by a crash
         os.unlink(path, dir_fd=folder)
         return os.open(path, flags, mode, dir_fd=folder)

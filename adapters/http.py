@@ -1,4 +1,4 @@
-"""What every HTTP client of the bot agrees on: how long `Retry-After` means, and how much of an answer is read."""
+"""What all HTTP clients of the bot share: the meaning of `Retry-After`, and the limit on the size of an answer."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import time
 from email.utils import parsedate_to_datetime
 
 LONGEST_WAIT = 3600.0
-"""Seconds. A server may ask for an hour; one that names a day or a year is asked again after an hour."""
+"""Seconds. If a server names a longer time it is asked again after an hour."""
 
 _SECONDS = re.compile(r"[0-9]{1,15}(\.[0-9]{1,9})?", re.ASCII)
 
 
 def retry_after(told: str, date: str = "") -> float | None:
-    """Seconds to wait, from a number or an HTTP date; None: it says nothing of use.
+    """Return the seconds to wait, from a number or an HTTP date, or None if the header is not usable.
 
-    `date` is the answer's own `Date`: a server's clock need not agree with ours.
+    `date`: the answer's own `Date` header, because the server's clock may differ.
     """
     told = told.strip()
     if _SECONDS.fullmatch(told):
@@ -32,5 +32,5 @@ def _timestamp(date: str) -> float | None:
     try:
         found = parsedate_to_datetime(date).timestamp()
     except (ValueError, TypeError, OverflowError, IndexError, OSError):
-        return None  # the library raises each of these for some text
+        return None  # the library raises each of these for some input
     return found if math.isfinite(found) else None

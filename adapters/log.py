@@ -1,6 +1,6 @@
-"""The program's log: one JSON object a line, one file a day, and everything in it is masked.
+"""The program's log: one JSON object per line, one file per day, everything masked.
 
-The log never stops the program: lines that cannot be written are counted, and the next line says how many.
+Logging never stops the program: lines that cannot be written are counted, and the next line reports the number.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ LIMIT = 1_000_000
 TRUNCATED = "[TRUNCATED]"
 KEEP = timedelta(days=30)
 LARGEST_DAY = 200_000_000
-"""Bytes of one day's file. What comes after that is only counted."""
+"""Bytes of one day's file. Further records are only counted."""
 
 _ROOMS = (900_000, 120_000, 15_000)
-"""Characters of text for one line; with less of it where it becomes longer as JSON."""
+"""Characters of text per line, tried in this order, because escaping as JSON may make a text longer."""
 _END = 8192
-"""Characters dropped at a cut: half a secret there would not be known for one."""
+"""Characters dropped at a cut, because half a secret there would not be recognised."""
 _DEPTH = 12
 _NAME = 128
 _FILE = re.compile(r"gwt\.jsonl\.([0-9]{4}-[0-9]{2}-[0-9]{2})", re.ASCII)
@@ -50,13 +50,13 @@ _CHATTY = (
 )
 
 _QUOTING = ("nio.events", "nio.responses")
-"""What they complain of they quote whole, and that can be a private message: only where they stand is kept."""
+"""These loggers quote whole events, possibly private messages, so only the position in the code is kept."""
 
 Mask = Callable[[str], str]
 
 
 def start_logging(home: Path, cwd: Path, mask: Mask) -> LogFile:
-    """Log everything from INFO on to the log of this working directory; old files go. Safe to call again."""
+    """Log everything from INFO on to the log of this working directory, and delete old files. Safe to call again."""
     root = logging.getLogger()
     for handler in [one for one in root.handlers if isinstance(one, LogFile)]:
         root.removeHandler(handler)
@@ -71,10 +71,10 @@ def start_logging(home: Path, cwd: Path, mask: Mask) -> LogFile:
 
 
 def log_directory(home: Path, cwd: Path) -> Path:
-    """Where the log of a working directory lies: its path as one name, with a hash where the name alone is ambiguous."""
+    """Return the log folder of a working directory: its path as one name, with a hash if the name would be ambiguous."""
     path = str(cwd)
     name = re.sub(r"[^A-Za-z0-9._]+", "-", path).strip("-.")
-    # `sessions` is where the logs of sessions lie.
+    # `sessions` is reserved for the logs of sessions
     clear = "/" + name.replace("-", "/") == path and 0 < len(name) <= _NAME
     if clear and name != "sessions":
         return home / "logs" / name
@@ -83,18 +83,21 @@ def log_directory(home: Path, cwd: Path) -> Path:
 
 
 class LogFile(logging.Handler):
-    """Writes records. It opens the file for each: the day, or somebody who tidies up, may have taken it away."""
+    """Writes records.
+
+    The file is opened for each one, because the day may change and the file may be deleted meanwhile.
+    """
 
     def __init__(self, directory: Path, mask: Mask, *, largest: int = LARGEST_DAY) -> None:
         super().__init__()
         self._largest = largest
         self.directory = directory
         self.lost = 0
-        """Records that could not be written since the last that could."""
+        """Number of records that could not be written since the last one that could."""
         self._mask = mask
 
     def prepare(self) -> None:
-        """Make the directories, for the owner only. Each record tries again where this does not work."""
+        """Create the private folders. Errors are ignored, because each record tries again."""
         with suppress(OSError):
             _make_private(self.directory)
 
@@ -115,7 +118,7 @@ class LogFile(logging.Handler):
         return self._line(told) + line
 
     def _line(self, record: logging.LogRecord) -> bytes:
-        """The record as one line within the limit."""
+        """Return the record as one line within the limit."""
         for room in _ROOMS:
             line = _dump(_fields(record, _Shower(self._mask, room)))
             if len(line) <= LIMIT:
@@ -129,14 +132,14 @@ class LogFile(logging.Handler):
             if size + len(lines) > self._largest:
                 raise OSError(errno.EFBIG, "the day's log is full")
             if size and os.pread(file, 1, size - 1) != b"\n":
-                os.write(file, b"\n")  # a line that a crash cut off
+                os.write(file, b"\n")  # the last line was cut off by a crash
             _write_all(file, lines)
         finally:
             os.close(file)
 
 
 class _Shower:
-    """Turns anything into what JSON can hold, masked, until the room is used up."""
+    """Converts any value to masked JSON values, until the room is used up."""
 
     def __init__(self, mask: Mask, room: int) -> None:
         self._mask = mask
@@ -183,7 +186,7 @@ class _Shower:
         return shown
 
     def _spent(self) -> bool:
-        """Each element takes some room, however small it is."""
+        # Each element costs some room, however small it is.
         self._room -= 8
         return self._room <= 0
 
@@ -204,7 +207,7 @@ def _fields(record: logging.LogRecord, shower: _Shower) -> dict[str, object]:
 
 
 def _event(record: logging.LogRecord) -> str:
-    """What was given without a place for it is still told: a wrong format must not lose the event."""
+    # A wrong format string must not lose the event, so the arguments are appended.
     if str(record.name).startswith(_QUOTING):
         return f"{record.funcName} in line {record.lineno} complains"
     try:
@@ -218,7 +221,7 @@ def _dump(fields: dict[str, object]) -> bytes:
 
 
 def _open(path: Path) -> int:
-    """For the owner only, whatever the umask says and however wide it was before; never through a link."""
+    # Always private, whatever the umask or earlier mode; never through a link.
     try:
         file = open_private(path, os.O_RDWR | os.O_APPEND)
     except FileNotFoundError:
@@ -229,19 +232,19 @@ def _open(path: Path) -> int:
 
 
 def _make_private(directory: Path) -> None:
-    """The directory, `logs` and the home, each for the owner only."""
+    """Make the folder, `logs` and the home private."""
     for one in (directory.parents[1], directory.parent, directory):
         make_private(one)
 
 
 def _write_all(file: int, lines: bytes) -> None:
-    """All or nothing: a full disk first takes a part, and then says that it is full."""
+    # All or nothing: a full disk accepts part of the data before it reports an error.
     before, written = os.fstat(file).st_size, 0
     try:
         while written < len(lines):
             written += os.write(file, lines[written:])
     except OSError:
-        if os.fstat(file).st_size == before + written:  # nobody has written after it
+        if os.fstat(file).st_size == before + written:  # nobody has appended since
             os.ftruncate(file, before)
         raise
 

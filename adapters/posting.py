@@ -1,7 +1,7 @@
-"""What chats need to post well: where their cards stand, which threads they began, whose turn it is to write.
+"""What chats need for posting: where their cards are, which threads they started, and whose turn it is to write.
 
-A card is written down before the platform is asked to show it, and again afterwards. Whoever finds a card that is
-written down but not confirmed asks the platform before posting it: the answer to an earlier try may have been lost.
+A card is recorded before the platform is called, and again afterwards. One that is recorded but not confirmed is looked
+for on the platform before it is posted, because the answer to an earlier try may have been lost.
 """
 
 from __future__ import annotations
@@ -33,44 +33,47 @@ from bot.core.facts import Fact
 from bot.core.intent import Question
 from bot.core.people import Thread
 
-# The ledger: where each card stands, on disk.
+# The ledger of posted cards, on disk.
 
 log = logging.getLogger("bot.posting")
 THREADS_KEPT = 1_000
-"""Older ones are forgotten: a card shown there again is posted anew."""
+"""Number of threads. Older ones are dropped: a card shown there again is posted anew."""
 CHANGES_KEPT = 20_000
-"""After so many the file is written anew, without what is superseded or old."""
+"""Number of changes after which the file is rewritten without outdated entries."""
 
 
 class PlacedCard(Fact):
-    """A card in a thread, as it was wanted last."""
+    """A card in a thread, as last requested."""
 
     thread: Thread
     key: str
     kind: str = ""
-    """Of the card."""
+    """The kind of the card."""
     revision: int
-    """How often it was to say something new, from 1: the same content may come back later."""
+    """Number of this content change, from 1; the same content may return later under another revision."""
     digest: str
     messages: tuple[str, ...] = ()
-    """The platform's ids of the messages it is made of, as far as they are known, in order."""
+    """The platform's ids of the card's messages, as far as known, in order."""
     standing: bool = False
-    """The platform has confirmed this revision."""
+    """Whether the platform has confirmed this revision."""
     choices: tuple[Choice, ...] = ()
     former: tuple[Choice, ...] = ()
-    """What it offered before it was decided: whoever still presses that is told what became of it."""
+    """The choices before it was decided: whoever still presses one is told what became of it."""
     questions: tuple[Question, ...] = ()
-    """On a card of questions: a platform may tell only the number of an option."""
+    """The questions on the card, because a platform may send only the number of an option."""
 
     @property
     def is_aside(self) -> bool:
-        """It was said, and stands nowhere."""
+        """Whether it was shown without a message that can be found again."""
         return self.standing and not self.messages
 
 
 @dataclass(frozen=True, slots=True)
 class _StoredCard:
-    """A card as it is written: read again when it is asked for. As objects, a thousand threads would take five times the room."""
+    """A card in its stored form, parsed when needed.
+
+    As objects, a thousand threads would take five times the memory.
+    """
 
     json: bytes
     aside: bool
@@ -86,7 +89,7 @@ class _StoredCard:
 
 
 class PostingLedger:
-    """One line a change; the last one of a card counts."""
+    """Posted cards, one line per change; the last one per card counts."""
 
     def __init__(
         self, path: Path, *, threads_kept: int = THREADS_KEPT, changes_kept: int = CHANGES_KEPT
@@ -108,33 +111,36 @@ class PostingLedger:
         return line.placed if line else None
 
     def by_message(self, place: str, message: str) -> PlacedCard | None:
-        """The card that a message in a channel belongs to."""
+        """Return the card that a message in a channel belongs to."""
         line = self._by_message.get(place, {}).get(message)
         return line.placed if line else None
 
     def questions(self, thread: Thread, key: str) -> tuple[Question, ...]:
-        """Those on a card; none where it is no card of questions."""
+        """Return the questions of a card; empty for other cards."""
         placed = self.find(thread, key)
         return placed.questions if placed else ()
 
     def threads(self) -> tuple[Thread, ...]:
-        """Those with cards in them, the one that changed last at the end."""
+        """Return the threads with cards, the most recently changed last."""
         return tuple(self._threads.values())
 
     def knows(self, thread: Thread) -> bool:
-        """Whether anything was ever to be shown there."""
+        """Whether a card was ever requested in the thread."""
         return thread.key in self._lines
 
     def cards(self, thread: Thread) -> tuple[PlacedCard, ...]:
-        """The one that changed last at the end."""
+        """Return the cards of the thread, the most recently changed last."""
         return tuple(line.placed for line in self._of(thread))
 
     def offering(self, thread: Thread) -> tuple[PlacedCard, ...]:
-        """Those of its cards on which something can be chosen."""
+        """Return the cards of the thread that have choices."""
         return tuple(line.placed for line in self._of(thread) if line.offers)
 
     def unseen(self, thread: Thread, is_after: Callable[[str], bool]) -> tuple[str, ...]:
-        """Keys of those that were not there yet when something was said. `is_after`: whether a message stands after it."""
+        """Return the keys of cards with choices that came after something was said.
+
+        `is_after`: whether a message of the bot came later.
+        """
         return tuple(
             card.key
             for card in self.offering(thread)
@@ -142,12 +148,12 @@ class PostingLedger:
         )
 
     def messages(self) -> tuple[str, ...]:
-        """Those on which something can be chosen."""
+        """Return the messages of all cards with choices."""
         offering = (card for thread in self.threads() for card in self.offering(thread))
         return tuple(message for card in offering for message in card.messages)
 
     def wanted(self, thread: Thread, card: Card, choices: tuple[Choice, ...] = ()) -> PlacedCard:
-        """What is to stand there now; on disk when this returns. The same again if it is wanted, or stands, already."""
+        """Record that the card should be shown; on disk when this returns. An unchanged card keeps its entry."""
         old = self.find(thread, card.key)
         digest = digest_of(card)
         if old and old.digest == digest:
@@ -167,20 +173,23 @@ class PostingLedger:
         return new
 
     def posted(self, placed: PlacedCard, *messages: str) -> PlacedCard:
-        """The messages are there, and say what was wanted. On disk in a while, where they were known before: should a
-        power cut take that word away, the platform is asked once more, and says the same."""
+        """Record that the messages show the requested revision.
+
+        If their ids were known before it is written without waiting for the disk; after a power cut the platform is
+        asked again and gives the same answer.
+        """
         done = placed.model_copy(update={"messages": messages, "standing": True})
         self._keep(done, wait=not messages or messages != placed.messages)
         return done
 
     def begun(self, placed: PlacedCard, *messages: str) -> PlacedCard:
-        """The first of several messages are there."""
+        """Record the messages posted so far."""
         some = placed.model_copy(update={"messages": messages})
         self._keep(some)
         return some
 
     def adopted(self, placed: PlacedCard, thread: Thread, card: Card) -> PlacedCard:
-        """Its messages are a card of another thread, too; whoever presses there means that one."""
+        """Record that the messages are also a card of another thread; a press on them then belongs to that one."""
         new = {"thread": thread, "key": card.key, "kind": card.kind, "digest": digest_of(card)}
         own = placed.model_copy(update=new)
         self._keep(own)
@@ -202,11 +211,11 @@ class PostingLedger:
         try:
             self._write_anew()
         except Unavailable as full:
-            # everything is on disk: it only takes more room than it must
+            # everything is on disk, only in a larger file than necessary
             log.warning("not tidied up", extra={"data": {"why": full.reason}})
 
     def _remember(self, placed: PlacedCard, line: _StoredCard) -> None:
-        """What changed last stands last."""
+        # The most recently changed entry comes last.
         where = (placed.thread.key, placed.key)
         thread, key = where
         cards = self._lines.setdefault(thread, {})
@@ -223,7 +232,7 @@ class PostingLedger:
         messages.update(dict.fromkeys(placed.messages, line))
 
     def _write_anew(self) -> None:
-        """Once a start, and now and then, without what is superseded or old."""
+        """Rewrite the file without outdated entries, at every start and from time to time."""
         kept = self._recent()
         for known in (self._lines, self._threads, self._asides, self._by_message):
             known.clear()
@@ -232,7 +241,7 @@ class PostingLedger:
         self._file.replace_lines(line.json.decode() for line in kept)
 
     def _recent(self) -> list[_StoredCard]:
-        """What was said aside is counted for itself: strangers' asides must not make threads forgotten."""
+        # Private messages are limited separately, so that those of strangers do not displace threads.
         most = self._threads_kept
         asides = [self._lines[thread][key] for thread, key in list(self._asides)[-most:]]
         recent = (self._of(thread) for thread in self.threads()[-most:])
@@ -243,24 +252,24 @@ def digest_of(card: Card) -> str:
     return hashlib.sha256(card.model_dump_json().encode()).hexdigest()
 
 
-# A thread that the bot begins. Its root message is written down for the whole channel, by the
-# card's key, and then as a card of its thread. So the same card is the same thread wherever it
-# was opened from, and is edited where it stands.
+# A thread that the bot starts. Its root message is recorded for the whole channel, under the card's key, and then as a
+# card of its thread. So the same card always belongs to the same thread, wherever it was opened from, and is edited in
+# place.
 
 
 def root_entry(thread: Thread, card: Card) -> tuple[Thread, Card]:
-    """Where, and as what, the root message stands in the ledger before its thread is known."""
+    """Return the channel and card under which a root message is recorded before its thread is known."""
     channel = thread.model_copy(update={"root": ""})
     return channel, card.model_copy(update={"key": f"{card.key} root"})
 
 
 def thread_from_root(thread: Thread, root: str) -> Thread:
-    """The thread of a root message in the same channel."""
+    """Return the thread of a root message in the same channel."""
     return thread.model_copy(update={"root": root})
 
 
 def opened_thread(ledger: PostingLedger, thread: Thread, card: Card) -> Thread | None:
-    """The thread that the card has begun. None: it has not, or not everything of it is written down."""
+    """Return the thread started by the card, or None if it does not exist or is not completely recorded."""
     channel, root = root_entry(thread, card)
     placed = ledger.find(channel, root.key)
     if placed is None or not placed.messages:
@@ -269,9 +278,8 @@ def opened_thread(ledger: PostingLedger, thread: Thread, card: Card) -> Thread |
     return begun if ledger.find(begun, card.key) else None
 
 
-# Whose turn it is to write into a channel: one at a time, the urgent first, the others as they
-# came, and not too fast. Whoever has the turn and is told by the platform to wait, waits with the
-# turn in hand: nobody overtakes.
+# Turns for writing into a channel: one at a time, urgent ones first, others in order, and not too fast. A caller that
+# is rate limited keeps its turn while it waits, so that the order does not change.
 
 QueuedTurn = tuple[int, int, asyncio.Future[None]]
 
@@ -286,7 +294,7 @@ class _Channel:
 
 
 class Turns:
-    """`burst` messages at once, then one every `seconds`. Both 0: as fast as the platform takes them."""
+    """Limits the rate per channel: `burst` messages at once, then one every `seconds`. Both 0: no limit."""
 
     def __init__(self, *, burst: int = 0, seconds: float = 0.0) -> None:
         self._burst = max(1, burst)
@@ -296,7 +304,7 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, channel: str, urgency: int) -> AsyncGenerator[None, None]:
-        """Wait for the turn, and have it."""
+        """Wait for the turn and hold it."""
         place = self._channels.setdefault(channel, _Channel(allowed=self._burst))
         await self._reach(place, urgency)
         try:
@@ -315,7 +323,7 @@ class Turns:
             await mine
         except asyncio.CancelledError:
             if mine.done() and not mine.cancelled():
-                self._call_next(place)  # it was called in the very moment it left
+                self._call_next(place)  # it was called at the moment it was cancelled
             raise
 
     def _call_next(self, place: _Channel) -> None:
@@ -343,20 +351,20 @@ class Turns:
         place.allowed -= 1
 
 
-# What is posted first when a channel has more to say than it may: what a person waits for.
+# What is posted first when a channel is rate limited: what a person waits for.
 
 
 class Urgency(IntEnum):
-    """The smaller, the sooner."""
+    """Smaller values go first."""
 
     PERSON = 0
-    """Somebody waits for it: questions, approvals, what needs a decision, the word that one was heard."""
+    """Somebody waits for it: questions, approvals, pending decisions, the confirmation of receipt."""
     ANSWER = 1
     NEWS = 2
     BUTTONS = 3
-    """Where they are sent for themselves: whoever reads the card can say the same in words."""
+    """Buttons sent separately from their card, whose choices can also be typed."""
     STATUS = 4
-    """The next one says more."""
+    """The next status replaces it anyway."""
 
 
 def urgency_of(card: Card) -> Urgency:

@@ -1,7 +1,7 @@
-"""The only way to start a program: an argument list, a chosen environment, a session of its own, bounds of time and output.
+"""The only way to start a program: with an argument list, a given environment, a session of its own, and limits of time
+and output.
 
-Nothing of a program lives on when its call returns, however it ends. What keeps it from starting is an OSError: each
-adapter says in its own words what that means.
+No process of it survives the call. If it cannot be started an OSError is raised, which each adapter translates.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from pathlib import Path
 from bot.core.errors import Unavailable
 
 LAST_WORDS_SECONDS = 1.0
-"""How long to wait for what is still in the pipes of a program that has ended."""
+"""Seconds to wait for output left in the pipes of a program that has ended."""
 KILL_SECONDS = 5.0
 USUAL_OUTPUT = 1 << 20
 OMITTED = "\n[… {} bytes left out …]\n"
 INHERITED = -1
-"""The umask of the bot. Files in people's repositories want theirs, not the bot's."""
+"""Keep the umask of the bot's process. Files in people's repositories follow their umask, not the bot's."""
 
 
 class ProgramTimeout(Unavailable):
-    """It took longer than it may, and was ended."""
+    """The program exceeded its time limit and was ended."""
 
 
 class Output:
-    """What a program says: its first `head` and its last `tail` bytes. What lies between is counted, and told to `listen`.
+    """The output of a program: its first `head` and last `tail` bytes.
 
-    `stop`: a program that says more than `head` is ended.
+    What is between them is counted, and passed to `listen`. `stop`: end a program whose output exceeds `head`.
     """
 
     def __init__(
@@ -58,12 +58,12 @@ class Output:
         room = self._most_head - len(self._head)
         self._head += chunk[:room]
         self._tail += chunk[room:]
-        if len(self._tail) > 2 * self._most_tail:  # not at each chunk: it moves the rest
+        if len(self._tail) > 2 * self._most_tail:  # not for each chunk, because it copies the rest
             self._cut_tail()
 
     @property
     def omitted(self) -> int:
-        """How many bytes were not kept."""
+        """Return the number of bytes not kept."""
         return self._length - len(self._head) - min(len(self._tail), self._most_tail)
 
     @property
@@ -71,16 +71,16 @@ class Output:
         return self._stop and self.omitted > 0
 
     def content(self) -> bytes:
-        """What was kept, with no sign of what was not."""
+        """Return what was kept, without a mark for what was not."""
         self._cut_tail()
         return bytes(self._head) + bytes(self._tail)
 
     def text(self) -> str:
-        """What was kept, with a line in place of what was not."""
+        """Return what was kept, with a line in place of what was not."""
         self._cut_tail()
         if not self.omitted:
             return self.content().decode("utf-8", "replace")
-        # a secret that was cut through is no longer recognised: the cut lines go as a whole
+        # half a secret would not be recognised, so cut lines are dropped completely
         head, _, lost = self._head.rpartition(b"\n")
         first, _, tail = self._tail.partition(b"\n")
         gap = OMITTED.format(self.omitted + len(lost) + len(first))
@@ -92,7 +92,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a program ended. A signal that ended it is a negative code."""
+    """The result of a program. A signal that ended it is a negative code."""
 
     code: int
     out: Output
@@ -115,9 +115,10 @@ async def run(
     name: str = "",
     if_slow: str = "",
 ) -> Ended:
-    """Run it to its end. Raises ProgramTimeout, with `name` and the remedy `if_slow`; OSError if it cannot be started.
+    """Run a program to its end.
 
-    `merge`: what it says on standard error counts as output. `grace`: seconds between asking it to end and killing it.
+    Raises ProgramTimeout with `name` and the remedy `if_slow`, or OSError if it cannot be started. `merge`: standard
+    error counts as output; `grace`: seconds between SIGTERM and SIGKILL.
     """
     out, err = out or Output(), err or Output()
     async with running(
@@ -154,7 +155,7 @@ async def running(
     pass_fds: Sequence[int] = (),
     grace: float = 0.0,
 ) -> AsyncGenerator[RunningProgram]:
-    """A program for the time of the block. Without `err`, what it says there goes to `out`."""
+    """Run a program for the time of the block. Without `err`, standard error goes to `out`."""
     starting = asyncio.ensure_future(
         asyncio.get_running_loop().subprocess_exec(
             lambda: RunningProgram(out, err),
@@ -183,8 +184,11 @@ async def running(
 
 
 class RunningProgram(asyncio.SubprocessProtocol):
-    """Listens to a program. That its pipes stay open somewhere must not keep us waiting for its end, as
-    `asyncio.subprocess.Process.wait` does in Python 3.11."""
+    """Reads a program's output.
+
+    Pipes kept open by another process do not delay its end, as they do with `asyncio.subprocess.Process.wait` in Python
+    3.11.
+    """
 
     def __init__(self, out: Output, err: Output | None) -> None:
         self._outputs = {1: out} if err is None else {1: out, 2: err}
@@ -193,31 +197,34 @@ class RunningProgram(asyncio.SubprocessProtocol):
         self._exited = asyncio.Event()
         self._silent = asyncio.Event()
         self.over = asyncio.Event()
-        """Set when it has ended, or has said more than it may."""
+        """Set when it has ended, or its output exceeds the limit."""
         self.pid = 0
         self.code = 0
 
     def say(self, text: bytes) -> None:
-        """All that it is told, and then the end: a program that asks something finds nobody."""
+        # Standard input is closed after the text, so that a program that asks something gets no answer.
         inlet = self._transport.get_pipe_transport(0) if self._transport else None
         if isinstance(inlet, asyncio.WriteTransport):
             inlet.write(text)
             inlet.write_eof()
 
     async def last_words(self) -> None:
-        """Wait a moment for what is still in the pipes."""
+        """Wait a moment for output left in the pipes."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LAST_WORDS_SECONDS):
                 await self._silent.wait()
 
     async def end(self, grace: float) -> None:
-        """End it with all that came of it."""
+        """End the program with all its descendants."""
         if self._exited.is_set():
             await self.last_words()
             if end_group(self.pid, signal.SIGKILL):
-                await self.last_words()  # somebody may still have held the pipes
+                await (
+                    self.last_words()
+                )  # a process that was just killed may have kept the pipes open
             return
-        # Only here: psutil takes 15 ms to import. Collected first: who ends takes the trace to its children with it.
+        # Imported here, because psutil takes 15 ms to import. Collected first, because once a process has ended its
+        # children can no longer be found.
         from adapters.descendants import descendants_of, until_gone
 
         family = await asyncio.to_thread(descendants_of, self.pid)
@@ -235,7 +242,7 @@ class RunningProgram(asyncio.SubprocessProtocol):
             async with asyncio.timeout(seconds):
                 await self._exited.wait()
 
-    # What asyncio calls.
+    # Called by asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.SubprocessTransport)  # noqa: S101 - it is one of `subprocess_exec`
@@ -261,7 +268,7 @@ class RunningProgram(asyncio.SubprocessProtocol):
 async def connect(
     argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, longest_line: int
 ) -> asyncio.subprocess.Process:
-    """A program that one talks with for long. Who starts it ends it."""
+    """Start a long-running program to exchange lines with. The caller ends it."""
     return await asyncio.create_subprocess_exec(
         *argv,
         stdin=subprocess.PIPE,
@@ -270,7 +277,7 @@ async def connect(
         env=dict(env),
         cwd=cwd,
         limit=longest_line,
-        # Ctrl-C in the bot's terminal is not meant for it
+        # Ctrl-C in the bot's terminal must not reach it
         start_new_session=True,
     )
 
@@ -278,7 +285,10 @@ async def connect(
 def run_blocking(
     argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | str, seconds: float
 ) -> tuple[int, bytes, bytes]:
-    """Code, output and errors of a short program, for code that has a thread of its own. Raises as `run` does."""
+    """Return exit code, output and errors of a short program; for callers in a thread of their own.
+
+    Raises like `run`.
+    """
     process = subprocess.Popen(
         argv,
         cwd=cwd,
@@ -299,7 +309,7 @@ def run_blocking(
 
 
 def end_group(leader: int, number: signal.Signals) -> bool:
-    """Signal all of the group that a program leads. False: nobody of it is there."""
+    """Send a signal to the process group of a program; return False if the group has no process left."""
     try:
         os.killpg(leader, number)
     except (ProcessLookupError, PermissionError):
@@ -308,7 +318,7 @@ def end_group(leader: int, number: signal.Signals) -> bool:
 
 
 async def uninterrupted(work: Awaitable[object]) -> None:
-    """Wait for its end, also when we are cancelled meanwhile."""
+    # Waits for the end even when cancelled meanwhile.
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():

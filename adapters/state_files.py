@@ -128,7 +128,7 @@ class JsonLines(Generic[T]):
 
 
 def newest_that_fit(lines: Sequence[str], room: int) -> list[str]:
-    """The last of them, as many as there is room for, in bytes."""
+    """Return as many of the last lines as fit into `room` bytes."""
     kept: list[str] = []
     for line in reversed(lines):
         room -= len(line.encode()) + 2

@@ -1,5 +1,7 @@
-"""The command line. Only what a command is made of is imported, and for `--help` nothing of the bot at all: pydantic's models
-take longer to make than most commands take to run.
+"""The command line.
+
+Each command imports only what it needs, and `--help` nothing of the bot at all: creating pydantic's models takes longer
+than most commands.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from bot.core.errors import BotError
 
 
 def main() -> None:
-    """Entry point. Exit code 1 and one clear message when the bot cannot do what was asked."""
+    """Entry point. If the bot cannot do what was asked, prints one clear message and exits with 1."""
     with ending_with_its_reader():
         arguments = parsed()
         umask = keep_to_itself()
@@ -38,7 +40,7 @@ def _run(arguments: argparse.Namespace, umask: int) -> None:
 
     work = _chosen(arguments, umask)
     if arguments.command in ("console", "demo", "run", "continue", "resume"):
-        work = until_reader_is_gone(work)  # the others end soon, or say nothing there
+        work = until_reader_is_gone(work)  # the other commands end soon, or print nothing
     try:
         code = asyncio.run(until_terminated(work))
     except* KeyboardInterrupt:
@@ -59,7 +61,7 @@ def _run(arguments: argparse.Namespace, umask: int) -> None:
 
 
 def _chosen(chosen: argparse.Namespace, umask: int) -> Coroutine[None, None, int | None]:
-    """Imports what the command is made of, and not the rest: what is quick to ask is quick to answer."""
+    # Imports only the chosen command, so that quick commands answer quickly.
     match chosen.command:
         case "serve":
             from bot.cli import serve
@@ -145,7 +147,10 @@ def _look(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:
 
 
 async def until_terminated(work: Coroutine[None, None, int | None]) -> int | None:
-    """SIGTERM and SIGHUP end the bot as its own end does: agents work on, everything is on disk. The exit code."""
+    """Run until done; SIGTERM and SIGHUP end the bot cleanly: agents keep working, and everything is on disk.
+
+    Return the exit code.
+    """
     import asyncio
 
     task = asyncio.ensure_future(work)
@@ -168,7 +173,7 @@ def _leaves(group: BaseExceptionGroup[BotError]) -> list[BotError]:
 
 
 def _errors(group: BaseExceptionGroup[OSError]) -> list[OSError]:
-    """The same of the machine's."""
+    """Return the operating system's errors in a group."""
     found: list[OSError] = []
     for problem in group.exceptions:
         found += _errors(problem) if isinstance(problem, BaseExceptionGroup) else [problem]

@@ -1,5 +1,5 @@
-"""Errors of the operating system in plain words: a full disk or too many open files are no bug of the bot, and
-worth trying again.
+"""Explains errors of the operating system in plain words: a full disk or too many open files are no bug of the bot, and
+are retried.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from bot.core.errors import Refused, Unavailable
 T = TypeVar("T")
 
 LOOK_SECONDS = 1.0
-"""A program that has not ended by then may wait for a pipe that lies in a file's place: the first look; the next comes later."""
+"""Seconds until the first check whether a program waits for a pipe in place of a file; the next checks come at longer
+intervals.
+"""
 LEAST_DISK_SPACE = 64 * 1024
-"""Bytes. With less, git and tests fail in words of their own, of which few name the disk."""
+"""Bytes. With less, git and tests fail with messages of which few mention the disk."""
 RIGHTS = "Give the user the bot runs as the right to read and write there."
 _FREE_SPACE = "Free some space there; the bot goes on by itself."
 _REASONS = {
@@ -33,8 +35,10 @@ _REASONS = {
 
 
 def as_unavailable(error: OSError, folder: Path | None = None) -> Unavailable | None:
-    """The same error in plain words; None where it is another kind of error. `folder`: where it was met; the error
-    itself may know only a name."""
+    """Return the error in plain words, or `None` if it is of another kind.
+
+    `folder`: where it occurred; the error itself may only have a name.
+    """
     reason, remedy = _REASONS.get(error.errno or 0, ("", ""))
     if not reason:
         return None
@@ -43,7 +47,7 @@ def as_unavailable(error: OSError, folder: Path | None = None) -> Unavailable | 
 
 
 def denied(error: OSError) -> Unavailable | None:
-    """That somebody else's rights are in the way, with the file; None where it is another kind of error."""
+    """Return a permission error with its file, or `None` if it is of another kind."""
     if not (isinstance(error, PermissionError) and error.filename):
         return None
     whole = Path(str(error.filename)).is_absolute()
@@ -52,7 +56,7 @@ def denied(error: OSError) -> Unavailable | None:
 
 
 def require_disk_space(doing: str, *folders: Path) -> None:
-    """After something has failed: raise Unavailable where the reason may well be that a disk is full."""
+    """Raise Unavailable if a full disk is the likely reason for a failure. Call it after one."""
     for folder in folders:
         try:
             disk = os.statvfs(folder)
@@ -65,7 +69,10 @@ def require_disk_space(doing: str, *folders: Path) -> None:
 async def unless_it_waits(
     talk: Coroutine[Any, Any, T], odd_file: Callable[[], Path | None], program: str = "git"
 ) -> T:
-    """What a program answers. Refused as soon as there is a pipe or a device where it reads files: it would never end."""
+    """Return a program's answer.
+
+    Refused as soon as it turns out to read a pipe or a device in place of a file, which would never end.
+    """
     talking = asyncio.create_task(talk)
     pause = LOOK_SECONDS
     try:
@@ -83,7 +90,7 @@ async def unless_it_waits(
 
 
 def files_in(folder: Path) -> Iterator[Path]:
-    """Of a checkout without `.git` and the worktrees below it; what cannot be read is passed over."""
+    """Yield the files of a checkout without `.git`, `.worktrees` and `node_modules`. What cannot be read is skipped."""
     waiting = [folder]
     while waiting:
         here = waiting.pop()
@@ -99,7 +106,7 @@ def files_in(folder: Path) -> Iterator[Path]:
 
 
 def is_odd(path: Path) -> bool:
-    """Whether it is a pipe or a device: whoever opens it waits."""
+    """Whether it is a pipe or a device, which blocks whoever opens it."""
     try:
         mode = path.stat().st_mode
     except OSError:

@@ -1,4 +1,4 @@
-"""All settings, in one model, from the environment and the .env files. Every problem is reported at once."""
+"""All settings in one model, from the environment and the .env files. All problems are reported at once."""
 
 from __future__ import annotations
 
@@ -50,10 +50,12 @@ _SECRET = (
 
 _PEOPLE = ("_users", "_approvers", "_stoppers", "_admins")
 LEAST_WINDOW = 8_000
-"""Tokens. Into less no plan of any use fits."""
+"""Tokens. No useful plan fits into less."""
 A_DAY, A_WEEK = 86_400, 604_800
 MANY = 100_000_000
-"""The largest number where there is no limit of its own: what is larger is a slip, and no timer or file takes it."""
+"""The largest value of numbers without a limit of their own: anything larger is a mistake that no timer or file could
+handle.
+"""
 _LIMITING = frozenset(
     {
         *("gwt_home", "gwt_repository", "sandbox", "on_restart"),
@@ -66,8 +68,11 @@ _LIMITING = frozenset(
         *("matrix_approvers", "matrix_stoppers", "matrix_admins", "matrix_encrypted_approvals"),
     }
 )
-"""Settings that limit what the bot does or say where it does it. Their defaults allow more, or lead elsewhere, so that
-the bot does not start without one of them that somebody has tried to set."""
+"""Settings that restrict what the bot does or where it works.
+
+Their defaults allow more or lead elsewhere, so the bot does not start if one that somebody has tried to set cannot be
+read.
+"""
 
 
 class OnRestart(StrEnum):
@@ -76,10 +81,10 @@ class OnRestart(StrEnum):
 
 
 class Provider(StrEnum):
-    """Who answers as the master model."""
+    """The provider of the master model."""
 
     CUSTOM = "custom"
-    """Any endpoint that speaks OpenAI's chat completions, at OPENAI_BASE_URL."""
+    """Any endpoint with OpenAI's chat completions API, at OPENAI_BASE_URL."""
     OPENAI = "openai"
     ANTHROPIC = "anthropic"
     CLAUDE_CODE = "claude-code"
@@ -87,23 +92,23 @@ class Provider(StrEnum):
 
 
 class Progress(StrEnum):
-    """How the live status keeps up with the work."""
+    """How the live status is updated."""
 
     EDIT = "edit"
-    """Where it stands; it comes to the end of the thread when others have talked since."""
+    """Edited in place; it moves to the end of the thread if others have written since."""
     POST = "post"
-    """At the end of the thread, at every tick."""
+    """Posted at the end of the thread, at every tick."""
 
 
 class EncryptedApprovals(StrEnum):
-    """What approves in encrypted rooms of Matrix."""
+    """How plans are approved in encrypted rooms of Matrix."""
 
     REACTIONS = "reactions"
     TEXT = "text"
 
 
 class SandboxKind(StrEnum):
-    """What keeps agents and the repository's own commands from the rest of the machine."""
+    """What confines agents and the repository's own commands."""
 
     NONE = "none"
     BWRAP = "bwrap"
@@ -118,7 +123,7 @@ class MergeMethod(StrEnum):
 
 
 class Settings(BaseSettings):
-    """Named as in the environment. A comment in .env.example says what each is for."""
+    """Named as in the environment. .env.example explains each setting."""
 
     model_config = SettingsConfigDict(
         extra="ignore", env_file_encoding="utf-8", hide_input_in_errors=True
@@ -131,14 +136,14 @@ class Settings(BaseSettings):
     anthropic_api_key: SecretStr = SecretStr("")
     llm_timeout: float = Field(default=180, gt=0, le=A_DAY)
     llm_context_window: int = Field(default=0, ge=0, le=MANY)
-    """In tokens; 0: not known."""
+    """In tokens; 0 if unknown."""
 
     gwt_home: Path = Field(
         default=Path("~/.gwt"), validation_alias=AliasChoices("GWT_HOME", "gwt_home")
     )
     gwt_repository: Path = Path()
     gwt_repositories: str = ""
-    """Others, as name=path, separated by commas."""
+    """Further repositories as name=path, separated by commas."""
     gwt_agent: str = "claude"
     gwt_agent_command: str = ""
     gwt_agent_env: str = ""
@@ -263,7 +268,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _each_has_its_own_name(self) -> Settings:
-        """Else the usual one could not be named any more."""
+        # Otherwise the default repository could not be named.
         others = repositories_in(self.gwt_repositories)
         name, path = self._usual
         if any(one.lower() == name.lower() and others[one] != path for one in others):
@@ -298,18 +303,18 @@ class Settings(BaseSettings):
 
     @property
     def bad_lines(self) -> tuple[BadLine, ...]:
-        """Lines of the .env files that could not be read, so that what they were to set is not set."""
+        """Lines of the .env files that could not be read; their settings are not set."""
         return self._bad_lines
 
     @property
     def secrets(self) -> dict[str, str]:
-        """Known values that must never be shown: name → value."""
+        """Values that must never be shown: name → value."""
         kept = {name: getattr(self, name) for name in _SECRET}
         return {name.upper(): v.get_secret_value() for name, v in kept.items() if v}
 
     @property
     def repositories(self) -> dict[str, str]:
-        """All there are, by name: the usual one first, named after its folder where it has no other name."""
+        """All repositories by name, the default one first; without a name of its own it has its folder's."""
         return dict([self._usual]) | repositories_in(self.gwt_repositories)
 
     @property
@@ -320,9 +325,9 @@ class Settings(BaseSettings):
 
     @property
     def limits(self) -> TaskLimits:
-        """What a task may use up before a person is asked. 0 in the settings: no limit."""
+        """What a task may use before a person is asked. 0 in the settings means no limit."""
         from bot.core.evidence import (
-            TaskLimits,  # each command reads the settings, few ask for limits
+            TaskLimits,  # imported here because every command reads the settings, but few need the limits
         )
 
         return TaskLimits(
@@ -338,18 +343,18 @@ class Settings(BaseSettings):
         return sources_in(self.gwt_low_risk_sources)
 
     def told(self) -> dict[str, JsonValue]:
-        """As they were settled: no secret is among it, and not who may do what."""
+        """Return the effective settings, without secrets and without permissions."""
         unsaid = {*_SECRET, *(name for name in type(self).model_fields if name.endswith(_PEOPLE))}
         return self.model_dump(mode="json", exclude=unsaid)
 
     def keys(self) -> dict[str, bool]:
-        """Which keys are set. Never their values."""
+        """Return which keys are set, never their values."""
         names = ("openai_base_url", "openai_model", *_SECRET, "matrix_homeserver")
         return {name.upper(): bool(getattr(self, name)) for name in names}
 
 
 def repositories_in(text: str) -> dict[str, str]:
-    """`web=/srv/web, api=/srv/api`."""
+    """Parse `web=/srv/web, api=/srv/api`."""
     found: dict[str, str] = {}
     for part in filter(None, (one.strip() for one in text.split(","))):
         name, separator, path = (piece.strip() for piece in part.partition("="))
@@ -362,13 +367,13 @@ def repositories_in(text: str) -> dict[str, str]:
 
 
 def paths_in(text: str) -> tuple[str, ...]:
-    """`~/.nvm, /srv/cache`."""
+    """Parse `~/.nvm, /srv/cache`."""
     parts = (part.strip() for part in text.split(","))
     return tuple(str(_expanded(Path(part))) for part in parts if part)
 
 
 def sources_in(text: str) -> frozenset[Source]:
-    """`human, reflection`."""
+    """Parse `human, reflection`."""
     from bot.core.intent import Source
 
     told = {part.strip() for part in text.split(",")} - {""}
@@ -389,7 +394,7 @@ def _from_here(path: Path) -> Path:
 
 
 def load(env_file: Path | None = Path(".env")) -> Settings:
-    """The settings as they are now; asked for again, they may have changed."""
+    """Return the current settings; another call may return changed ones."""
     files = [file for file in (_at_home(), env_file) if file] if env_file else []
     try:
         Path.cwd()
@@ -402,7 +407,7 @@ def load(env_file: Path | None = Path(".env")) -> Settings:
         raise _wrong(map(str, limiting))
     there = {name.lower() for name in os.environ}
     try:
-        # texts, as in the environment: the model makes of them what they are to be
+        # plain strings, as in the environment: the model converts them
         given = Settings(**{name: values[name] for name in values.keys() - there})  # pyright: ignore[reportArgumentType]
     except ValidationError as wrong:
         raise _wrong(_described(wrong)) from wrong
@@ -410,7 +415,7 @@ def load(env_file: Path | None = Path(".env")) -> Settings:
 
 
 def _at_home() -> Path:
-    """Settings for all repositories. What stands where the bot is started counts more."""
+    """Return the .env for all repositories. The one in the start folder takes precedence."""
     try:
         return _expanded(Path(os.environ.get("GWT_HOME") or "~/.gwt")) / ".env"
     except ValueError as wrong:
@@ -418,7 +423,7 @@ def _at_home() -> Path:
 
 
 def _refuse_readable(env_file: Path) -> None:
-    """Others must not be able to read the keys in it."""
+    """Raise SettingsError if others can read the file and its keys."""
     try:
         mode = env_file.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -435,7 +440,7 @@ def _wrong(problems: Iterable[str]) -> SettingsError:
 
 
 def _described(wrong: ValidationError) -> list[str]:
-    """Each problem in a line, without the value: it could be a secret in the wrong place."""
+    """Return each problem on a line, without the value: it could be a secret in the wrong place."""
     lines: list[str] = []
     for problem in wrong.errors(include_url=False, include_input=False):
         name = ".".join(map(str, problem["loc"]))
@@ -446,7 +451,7 @@ def _described(wrong: ValidationError) -> list[str]:
 
 
 def _of_number(name: str, type: str) -> str:
-    """What a number has to be, where it is not. Empty: it is something else that is wrong."""
+    """Return which numbers are allowed; empty if the problem is another one."""
     field = Settings.model_fields.get(name)
     if field is None or not type.startswith(("int_", "float_", "finite", "greater", "less")):
         return ""
@@ -460,7 +465,7 @@ def _of_number(name: str, type: str) -> str:
 
 
 def pane_environment() -> dict[str, str]:
-    """The allow-listed part of the bot's environment that programs in panes may see."""
+    """Return the allow-listed part of the bot's environment that programs in panes may see."""
     allowed = (
         "PATH",
         "HOME",

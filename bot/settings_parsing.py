@@ -1,6 +1,6 @@
-"""Reads what settings are made of: the lines of .env files, and lists of full ids.
+"""Parses settings: the lines of .env files, and lists of full ids.
 
-One bad line costs its own setting, not the start.
+A bad line affects only its own setting, not the start.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from bot.core.errors import SettingsError
 # Lines of .env files, and which of them cannot be read.
 
 LARGEST_ENV_FILE = 1 << 20
-"""Bytes. A .env of this size is something else under that name."""
+"""Bytes. A larger file is not really a .env."""
 _NAME = re.compile(r"\W*(?:export\s+)?['\"]?([A-Za-z_][A-Za-z0-9_]*)")
 _VALUE = re.compile(r"[^=]*=\s*(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class BadLine:
-    """A line that cannot be read. Its text is not kept: a key may stand in it."""
+    """An unreadable line. Its text is not kept, as it may contain a key."""
 
     file: Path
     number: int
     setting: str
-    """The name of the setting it was meant for, in capitals; empty where that cannot be told."""
+    """The setting's name in capitals; empty if it cannot be told."""
     why: str
 
     def __str__(self) -> str:
@@ -45,9 +45,9 @@ class BadLine:
 def read_env_files(
     files: Iterable[Path], settings: Collection[str]
 ) -> tuple[dict[str, str], tuple[BadLine, ...]]:
-    """What the files set, by names in lower case, later files over earlier ones; and the lines that cannot be read.
+    """Return what the files set by lower-case name, later files over earlier ones, and the unreadable lines.
 
-    `settings`: the names there are, in lower case. Others are passed over, for the file may serve other programs, too.
+    `settings`: the known names, in lower case; others are skipped, as the file may serve other programs, too.
     """
     values: dict[str, str] = {}
     bad: list[BadLine] = []
@@ -64,14 +64,14 @@ def read_env_files(
 
 
 def _lines(file: Path, settings: Collection[str]) -> Iterator[str | BadLine]:
-    """Statement by statement, as python-dotenv splits them; it may take several lines for one."""
+    """Yield one statement after the other, split like python-dotenv does; a statement may span several lines."""
     text, at, number = _text(file), 0, 1
     while at < len(text):
         for binding in parse_stream(StringIO(text[at:])):
             blank, statement = _without_blank_lines(binding.original.string)
             number += _breaks(blank)
             if swallowed := _swallows(statement, settings):
-                # a quotation mark of a later line has closed it, and what stands between would be lost without a word
+                # the quotation was closed by a mark of a later line: the lines in between would be lost silently
                 statement = statement.splitlines(keepends=True)[0]
             if swallowed or binding.error or _sets_nothing(binding.key, binding.value, statement):
                 yield BadLine(
@@ -101,7 +101,7 @@ def _text(file: Path) -> str:
             raise SettingsError(
                 f"{file} is larger than {LARGEST_ENV_FILE >> 20} MB: it is no file of settings"
             )
-        # with the mark that some editors of Windows put in front
+        # with the byte order mark that some Windows editors write
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise SettingsError(f"{file} is no text: save it as UTF-8") from error
@@ -114,7 +114,7 @@ def _breaks(text: str) -> int:
 
 
 def _swallows(statement: str, settings: Collection[str]) -> bool:
-    """Whether a quoted value goes on over a line that sets something itself."""
+    """Whether a quoted value spans a line that sets something itself."""
     later = statement.splitlines()[1:]
     return any(
         (found := _NAME.match(line)) and "=" in line and found[1].lower() in settings
@@ -123,12 +123,12 @@ def _swallows(statement: str, settings: Collection[str]) -> bool:
 
 
 def _sets_nothing(key: str | None, value: str | None, statement: str) -> bool:
-    """A word without a sign behind it. `export NAME` is one that a shell understands."""
+    # A name without "=". `export NAME` is valid in a shell.
     return key is not None and value is None and not statement.startswith("export")
 
 
 def _setting(statement: str, settings: Collection[str]) -> str:
-    """Only a name that is known is shown: any other word of the line could be a secret."""
+    # Only known names are shown: any other word of the line could be a secret.
     found = _NAME.match(statement)
     return found[1].upper() if found and found[1].lower() in settings else ""
 
@@ -143,8 +143,8 @@ def _why_unreadable(statement: str, *, open: bool) -> str:
     return "it cannot be read. Write NAME=value, with nothing behind a closing quotation mark"
 
 
-# Lists of full ids, separated by commas. Names decide nothing, so a name is a mistake that is
-# reported.
+# Lists of full ids, separated by commas. Names are never used for decisions, so a name in a list is reported as a
+# mistake.
 
 
 def _id_list(pattern: str, what: str, where: str) -> Callable[[object], object]:

@@ -1,1 +1,1 @@
-"""The agent CLIs the bot can drive. An agent CLI is data (`clis.py`); `launch.py` is all that is done with it."""
+"""The agent CLIs the bot can drive. Each CLI is only data (`clis.py`); `launch.py` has all the code that uses it."""

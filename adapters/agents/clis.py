@@ -1,4 +1,4 @@
-"""The known agent CLIs, one entry each: how it works on one instruction without asking anything, and what it may see."""
+"""The known agent CLIs, one entry each: how it works on one instruction without asking, and what it may read."""
 
 from __future__ import annotations
 
@@ -26,10 +26,8 @@ from adapters.agents.entry import (
 )
 from adapters.agents.preflight import claude_startup_questions
 
-# The folder of a Claude Code run: settings that make it call a script, and the script.
-#
-# Settings given by `--settings` count more than those of a repository, and no repository can turn
-# these hooks off.
+# The run folder of Claude Code: settings that make it call a script, and the script. Settings passed by `--settings`
+# override those of a repository, and no repository can disable these hooks.
 
 HOOK_SETTINGS = "settings.json"
 HOOK_SCRIPT = "hook.sh"
@@ -43,13 +41,13 @@ HOOK_EVENTS = (
     "SessionEnd",
 )
 HOOK_SECONDS = 10
-"""After so long Claude Code gives a hook up."""
+"""Time-out after which Claude Code cancels a hook."""
 _SCREEN = Path(__file__).with_name("screen")
 
-# What is told is a file of its own; the names sort by time. Whatever goes wrong it ends well: any other exit code would
-# speak to the agent. A file that is not whole yet is no JSON, and nobody heeds it. The end of a turn comes under its name
-# only when the usage is written down, so that who sees the end finds it. Each program more takes an agent's time, and a
-# person's who is asked something: there is one for the name and one for the rest.
+# Each report is a file of its own; the names sort by time. The script always exits with 0: any other exit code would be
+# a message to the agent. An incomplete file is no JSON and ignored. The file for the end of a turn is renamed only
+# after the usage is written, so that whoever sees the end finds the usage. Every further program delays the agent, and
+# a person who is asked something, so there is one for the name and one for the rest.
 _SCRIPT_TEXT = """\
 #!/bin/sh
 umask 077
@@ -69,9 +67,9 @@ exit 0
 
 def claude_hooks(spool: str) -> Mapping[str, str]:
     settings = {
-        # People approve the mode with the plan; a question in the pane would approve nothing more.
+        # people approve the mode together with the plan; a question in the pane would approve nothing more
         "skipDangerousModePermissionPrompt": True,
-        # Said here, a repository's own wish to have no hooks does not count.
+        # set here, so that a repository cannot disable hooks
         "disableAllHooks": False,
         "hooks": {event: [{"hooks": [_hook(spool, event)]}] for event in HOOK_EVENTS},
     }
@@ -96,11 +94,11 @@ STAGE_VARIABLE = "GWT_BOT_STAGE"
 _CLAUDE = (
     "claude",
     "--dangerously-skip-permissions",
-    # These would ask a person, and nobody sits at the pane.
+    # these tools would ask a person, and nobody sits at the pane
     "--disallowed-tools=AskUserQuestion,ExitPlanMode,EnterPlanMode",
 )
 _CLAUDE_PANE = (*_CLAUDE, f"--settings={SPOOL}/{HOOK_SETTINGS}")
-# Its plain output says nothing until the very end.
+# its plain output is empty until the very end
 _CLAUDE_PRINT = (*_CLAUDE, "--print", "--output-format=stream-json", "--verbose")
 _CLAUDE_HOME = ("CLAUDE_CONFIG_DIR", ".claude")
 _CLAUDE_READS = (
@@ -112,7 +110,7 @@ _GEMINI = ("gemini", "--approval-mode=yolo", "--skip-trust", "--output-format=st
 _OPENCODE = ("opencode", "run", "--auto", "--format=json")
 _PLAYED = (
     sys.executable,
-    "-P",  # a folder `adapters` of the repository is not to be taken for ours
+    "-P",  # a folder `adapters` of the repository must not be imported instead of ours
     "-m",
     "adapters.demo.agent",
     "--prompt-file",
@@ -125,12 +123,13 @@ _PLAYED = (
 CLAUDE = AgentCli(
     name="claude",
     kind="ClaudeCode",
-    # The prompt as an argument: typed too early it is lost. Behind `--`, for it may begin with anything.
+    # the prompt is an argument, because it would be lost if typed too early; behind `--`, because it may begin with
+    # anything
     command=(*_CLAUDE_PANE, "--session-id", CONVERSATION, "--", PROMPT),
     resume=(*_CLAUDE_PANE, "--resume", CONVERSATION, "--", PROMPT),
     keeps=CliPlace(*_CLAUDE_HOME, f"projects/*/{CONVERSATION}.jsonl"),
     auto_flags="--dangerously-skip-permissions",
-    oldest="2.1.145",  # from then on it tells at the end of a turn what still runs in the background
+    oldest="2.1.145",  # from that version on it reports at the end of a turn what still runs in the background
     prompt_by=PromptBy.ARGUMENT,
     told_by=ToldBy.HOOK,
     files=claude_hooks,
@@ -174,7 +173,7 @@ CLAUDE = AgentCli(
         RepositorySetting(".mcp.json", does="starts tool servers"),
     ),
     folders=(CliPlace("CLAUDE_CONFIG_DIR", ".claude"),),
-    # It writes the first one anew all the time, and servers that are started with every session stand in it, too.
+    # it rewrites this file all the time, and the file also lists servers that are started with every session
     copies=(CliPlace("CLAUDE_CONFIG_DIR", "", ".claude.json"),),
     reads=tuple(CliPlace(*_CLAUDE_HOME, name) for name in _CLAUDE_READS),
     writes=(CliPlace(*_CLAUDE_HOME, ".credentials.json"),),
@@ -203,7 +202,7 @@ CLAUDE_PRINT = AgentCli(
 CODEX = AgentCli(
     name="codex",
     kind="Codex",
-    # `exec` needs no background daemon, which would go on working when its pane is gone.
+    # `exec` needs no background daemon, which would go on after its pane is gone
     command=("codex", "exec", "--json", "--yolo", "-"),
     resume=("codex", "exec", "resume", "--json", "--yolo", CONVERSATION, "-"),
     keeps=CliPlace("CODEX_HOME", ".codex", f"sessions/*/*/*/rollout-*{CONVERSATION}.jsonl*"),
@@ -211,7 +210,7 @@ CODEX = AgentCli(
     auto_flags="--yolo",
     oldest="0.169.0",
     streams=Streams.CODEX,
-    # Not OPENAI_API_KEY: that may be the key of the master model.
+    # not OPENAI_API_KEY, which may be the key of the master model
     receives=(*NETWORK, "CODEX_API_KEY", "CODEX_HOME"),
     login=CliLogin(
         variables=("CODEX_API_KEY",),
@@ -241,7 +240,7 @@ GEMINI = AgentCli(
     command=(*_GEMINI, "--session-id", CONVERSATION),
     resume=(*_GEMINI, "--resume", CONVERSATION),
     keeps=CliPlace("", ".gemini", f"tmp/*/chats/session-*{CONVERSATION_BEGINS}.json*"),
-    # Without --skip-trust a new folder silently takes it out of the automatic mode.
+    # without --skip-trust a new folder silently disables the automatic mode
     auto_flags="--approval-mode=yolo --skip-trust",
     oldest="0.61.0",
     streams=Streams.GEMINI,
@@ -336,6 +335,6 @@ PLAYED = AgentCli(
 
 
 def known_clis(other: AgentCli | None) -> Mapping[str, AgentCli]:
-    """Every CLI by its name, with the one the operator has named."""
+    """Return every CLI by its name, including the one configured by the operator."""
     entries = (CLAUDE, CLAUDE_PRINT, CODEX, GEMINI, OPENCODE, PLAYED)
     return {cli.name: cli for cli in (*entries, *((other,) if other else ()))}

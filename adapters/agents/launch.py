@@ -1,4 +1,4 @@
-"""The agents port: can this CLI run here, and how is it started?"""
+"""The agents port: whether a CLI can run here, and how it is started."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from bot.core.states import Outcome
 from bot.ports import Sandbox
 
 _PANE = ("PATH", "HOME", "LANG", "LC_ALL", "TERM", "TMPDIR", "USER", "LOGNAME", "SHELL")
-"""What a program needs to be itself; nothing secret is among it."""
+"""Environment variables a program needs to run; none of them is secret."""
 _SCREEN = (sys.executable, "-I", str(Path(__file__).with_name("screen")))
 
 
 class AgentClis:
-    """Implements bot.ports.Agents. `other_command` is an operator's own CLI, known as `other`."""
+    """Implements bot.ports.Agents. `other_command`: the operator's own CLI, known as `other`."""
 
     def __init__(
         self,
@@ -57,11 +57,13 @@ class AgentClis:
         zone: tzinfo | None = None,
         sandbox: Sandbox | None = None,
     ) -> None:
-        """`zone`: where the machine's clock is read; none: where it stands. `sandbox`: none, and they may do what the
-        bot's user may do."""
+        """`zone`: the time zone for limits, None for that of the machine; `sandbox`:
+
+        None lets agents do whatever the bot's user may do.
+        """
         self._environ = dict(environ)
         self._passed_on = tuple(passed_on)
-        """Names of further variables that the operator lets agents have."""
+        """Further variables that the operator passes on to agents."""
         self._clis = known_clis(_other(other_command) if other_command else None)
         self._seconds = seconds
         self._user = user
@@ -72,7 +74,7 @@ class AgentClis:
         return tuple(self._clis)
 
     def cli(self, agent: str) -> AgentCli:
-        """The entry of an agent, with its flags and its kind."""
+        """Return the entry of an agent; raise Refused if there is none."""
         found = self._clis.get(agent)
         if found is None:
             raise Refused(f"There is no agent called “{agent}”.", remedy=self._choices())
@@ -101,7 +103,7 @@ class AgentClis:
         return self.cli(agent).auto_flags
 
     def marked(self, agent: str) -> bool:
-        """Whether it has nothing better to tell its end by."""
+        """Whether its end is recognised only by a marker."""
         return self.cli(agent).told_by is ToldBy.MARKER
 
     async def launch(
@@ -115,7 +117,7 @@ class AgentClis:
         nonce: str,
         spool: str,
     ) -> Launch:
-        """Looks for the conversation on the disk, and makes its sandbox a home: in a thread."""
+        # In a thread, because it looks for the conversation on disk and creates the home folder of the sandbox.
         cli = self.cli(agent)
         return await asyncio.to_thread(self._launch, cli, cwd, conversation, resume, spool)
 
@@ -128,7 +130,7 @@ class AgentClis:
             words.get(word) or word.replace(SPOOL, spool)
             for word in (cli.resume if goes_on else cli.command)
         )
-        # By its full path: a program of that name in the repository is never taken for it.
+        # by its full path, so that a program of that name in the repository is never started instead
         argv = (self._found(argv[0]) or argv[0], *argv[1:])
         if cli.streams is not None:
             argv = (*_SCREEN, cli.streams.value, f"{spool}/report", *argv)
@@ -142,14 +144,14 @@ class AgentClis:
         )
 
     def understood(self, agent: str, end: RunEnd, screen: str, at: datetime) -> RunEnd:
-        """Only of a failure, and only its own words: the screen shows the agent's work, too, and is not asked."""
+        # Only the error message of a failed run is read, not the screen, which also shows the agent's work.
         if end.outcome is not Outcome.FAILED or end.limit is not None:
             return end
         limit = limit_in(end.message, self.cli(agent).limits, at, self._zone)
         return end.model_copy(update={"limit": limit}) if limit else end
 
     def _passed(self, cli: AgentCli) -> dict[str, str]:
-        """What of the bot's environment reaches it."""
+        """Return the variables of the bot's environment that the CLI receives."""
         names = (*cli.receives, *self._passed_on)
         passed = {name: self._environ[name] for name in names if self._environ.get(name)}
         if self._sandbox and cli.as_root and self._user() == 0:
@@ -161,7 +163,7 @@ class AgentClis:
 
         def paths(places: Iterable[CliPlace]) -> tuple[str, ...]:
             found = (path_of(place, self._environ) for place in places)
-            # what only a variable names leads to the home itself where that is not set
+            # a place named only by a variable is the home itself if that is not set
             return tuple(str(path) for path in found if path != home)
 
         return SandboxPaths(
@@ -173,7 +175,9 @@ class AgentClis:
         )
 
     def _known_to(self, cli: AgentCli, conversation: str, cwd: str) -> bool:
-        """A run may have ended before its conversation began; and no CLI goes on with one it has never heard of."""
+        """Whether the conversation can be continued: a run may have ended before it began, and no CLI continues one it
+        does not know.
+        """
         if not cli.resume or (cli.own_ids and not re.fullmatch(cli.own_ids, conversation)):
             return False
         return cli.keeps is None or conversation_exists(
@@ -181,7 +185,7 @@ class AgentClis:
         )
 
     def _seen_from_outside(self, cli: AgentCli, cwd: str) -> Mapping[str, str]:
-        """The folders in which an agent of this worktree keeps its conversations."""
+        """Return the folders outside of the sandbox in which an agent of this worktree stores its conversations."""
         if self._sandbox is None:
             return self._environ
         folders = tuple(str(path_of(place, self._environ)) for place in cli.folders)
@@ -246,7 +250,7 @@ class AgentClis:
     def _judged(
         self, cli: AgentCli, ready: AgentReady, repository: str, answered: bool
     ) -> AgentReady:
-        """It starts: is it new enough, has somebody logged in, and what is there to be warned of?"""
+        """Check the version and login of a CLI that starts, and add its warnings."""
         if is_older(ready.version, cli.oldest):
             problem = f"`{cli.command[0]}` is version {ready.version}, and {cli.oldest} is needed."
             return _not_ready(cli.name, problem, "Install a newer one.")
@@ -276,7 +280,7 @@ class AgentClis:
 
 
 def _other(command: str) -> AgentCli:
-    """An operator's own command line. Without a place for the prompt, it gets it on standard input."""
+    """Parse the operator's own command line. Without a placeholder for the prompt it is passed on standard input."""
     try:
         words = tuple(shlex.split(command))
     except ValueError as error:
@@ -287,7 +291,7 @@ def _other(command: str) -> AgentCli:
         name="other",
         kind="Other",
         command=words or ("",),
-        # All of it is what people approve: there is no telling which of its words let it work without asking.
+        # people approve the whole command, because it is unknown which words let it work without asking
         auto_flags=command,
         tried=False,
         prompt_by=PromptBy.ARGUMENT if placed else PromptBy.STDIN,
@@ -295,7 +299,7 @@ def _other(command: str) -> AgentCli:
 
 
 def _untried(cli: AgentCli, program: Path, repository: Path) -> str:
-    """Why it must not be started to be looked at; empty: it may."""
+    """Return why it must not be started for a check; empty if it may."""
     if not cli.tried:
         return "It is not one that I know (GWT_AGENT_COMMAND)"
     if any(one.is_relative_to(repository) for one in (program, program.resolve())):

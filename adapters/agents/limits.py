@@ -1,6 +1,6 @@
-"""Usage limits, read from the error messages of a CLI: that there is one, and when it ends. Pure.
+"""Reads usage limits from the error messages of a CLI: that there is one, and when it ends.
 
-What an agent says or shows of its work is never read here: a diff may be about limits.
+No I/O. What an agent says or shows of its work is never read here, because a diff may be about limits.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from bot.core.runs import Limit
 
 LONGEST_SAYING = 300
 FURTHEST = timedelta(days=40)
-"""No limit lasts longer; what seems to is misread."""
+"""No limit lasts longer; a longer one was misread."""
 
 
 @dataclass(frozen=True)
 class LimitWords:
-    """One way of saying it. Named groups tell when it ends:
+    """One way a CLI reports a limit.
 
-    `epoch` seconds since 1970; `clock` a time of day, with `day` before it and `zone` after it; `lasts` a duration.
+    Named groups tell when it ends: `epoch` in seconds since 1970; `clock` as a time of day, with `day` before it and
+    `zone` after it; `lasts` as a duration.
     """
 
     pattern: str
@@ -44,7 +45,7 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 def limit_in(
     text: str, ways: Iterable[LimitWords], at: datetime, local: tzinfo | None = None
 ) -> Limit | None:
-    """The limit that an error tells of. `local`: the zone of the machine, which is meant where none is named."""
+    """Return the limit that an error reports, or None. `local`: the zone of the machine, used if none is named."""
     for way in ways:
         found = re.search(way.pattern, text, re.IGNORECASE)
         if found:
@@ -61,7 +62,7 @@ def _sentence_from(text: str, start: int) -> str:
 def _sensible(
     told: Mapping[str, str | None], at: datetime, local: tzinfo | None
 ) -> datetime | None:
-    """No moment at all where its numbers are beyond every calendar: an agent can write what it likes."""
+    # None for impossible times: an agent can write what it likes.
     try:
         until = _until(told, at, local)
     except (ValueError, OverflowError):
@@ -86,7 +87,7 @@ def _length(text: str) -> timedelta:
 
 
 def _zone(name: str | None, local: tzinfo | None) -> tzinfo | None:
-    """The zone of that name; one that nobody knows is taken for that of the machine, whose clock the CLI reads."""
+    """Return the zone of that name; an unknown one counts as that of the machine, whose clock the CLI reads."""
     if not name:
         return local
     offset = re.fullmatch(
@@ -103,7 +104,7 @@ def _zone(name: str | None, local: tzinfo | None) -> tzinfo | None:
 
 
 def _moment(clock: str, day: str, zone: tzinfo | None, at: datetime) -> datetime | None:
-    """The first such moment that is still to come."""
+    """Return the next such moment."""
     time = _time_of_day(clock)
     here = at.astimezone(zone)
     date = _date(day, here) if day else here
@@ -116,7 +117,7 @@ def _moment(clock: str, day: str, zone: tzinfo | None, at: datetime) -> datetime
     found = _placed(naive, zone)
     if found > at or day:
         return found
-    # tomorrow by the calendar: a day on which the clocks change has not 24 hours
+    # tomorrow by the calendar, because a day on which the clocks change does not have 24 hours
     return _placed(naive + timedelta(days=1), zone)
 
 
@@ -151,8 +152,7 @@ def _date(day: str, here: datetime) -> datetime | None:
         return None
 
 
-# How each CLI says that its account has nothing left for now. Named groups of the pattern say
-# when that ends.
+# How each CLI reports that its account has reached a limit. Named groups of the pattern tell when that ends.
 
 _UNTIL = rf"{DAY}{CLOCK}(?:\s*\((?P<zone>[A-Za-z0-9_+\-/: ]{{2,40}})\))?"
 

@@ -1,4 +1,6 @@
-"""What can be known of an agent CLI before it works: its login, its version, what the repository would make it run, what it would ask."""
+"""What can be known about an agent CLI before it works: its login, its version, what the repository would make it run,
+what it would ask.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ from adapters.processes import ProgramTimeout, run
 # What is known without starting it: its login, its user, and what a repository would make it run.
 
 MOST_BYTES = 1 << 20
-"""Bytes read of a file somebody else wrote."""
+"""The most bytes read of a file somebody else wrote."""
 
 
 def logged_in(login: CliLogin | None, environ: Mapping[str, str]) -> bool:
@@ -32,7 +34,7 @@ def logged_in(login: CliLogin | None, environ: Mapping[str, str]) -> bool:
 
 
 def conversation_exists(place: CliPlace, conversation: str, environ: Mapping[str, str]) -> bool:
-    """Whether the conversation is there to be gone on with."""
+    """Whether the conversation exists and can be continued."""
     if not re.fullmatch(r"[\w-]+", conversation):
         return False
     name = place.name.replace(CONVERSATION, conversation)
@@ -50,14 +52,14 @@ def path_of(place: CliPlace, environ: Mapping[str, str]) -> Path:
 
 
 def is_older(version: str, oldest: str) -> bool:
-    """Whether a version is older than that one. One that cannot be read is not."""
+    """Whether a version is older than `oldest`. An unreadable version is not."""
     if not version or not oldest:
         return False
     return _numbers(version) < _numbers(oldest)
 
 
 def repository_settings(cli: AgentCli, files: Mapping[str, str]) -> tuple[str, ...]:
-    """What in the repository reaches into the CLI, a sentence each."""
+    """Return a sentence for each file of the repository that affects the CLI."""
     there = (one for one in cli.settings if one.path in files)
     return tuple(
         _sentence(cli, one) for one in there if not one.keys or _says(files[one.path], one.keys)
@@ -74,7 +76,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _holds(path: Path, keys: tuple[str, ...]) -> bool:
-    """Whether there is such a file, or folder, with one of these words in it."""
+    """Whether the file exists and contains one of these words; without words, whether the file or folder exists."""
     try:
         if not path.is_file():
             return path.is_dir() and not keys
@@ -89,14 +91,12 @@ def _says(text: str, keys: tuple[str, ...]) -> bool:
     return any(re.search(rf"\b{re.escape(key)}", text) for key in keys)
 
 
-# What Claude Code may ask a person at its first start in a repository. The bot shows it with
-# buttons; better it is not asked.
-#
-# In a script nobody presses them: there the question ends the run, which is better known before
-# anything is planned.
+# What Claude Code may ask a person at its first start in a repository. The bot shows such a question with buttons, but
+# it is better not asked. In a script nobody presses them and the question would end the run, so it is better known
+# before anything is planned.
 
 _KEY_END = 20
-"""Claude Code remembers a key by so many of its last characters."""
+"""Claude Code remembers an API key by this many of its last characters."""
 _SHOWN = "The question will be shown here with its answers as buttons."
 _UNHEARD = "Nobody can answer that in a script: the run would end, and its task be blocked."
 
@@ -128,7 +128,7 @@ def claude_startup_questions(
 
 
 def _trusting(answered: bool) -> str:
-    """A temporary copy is new each time: nobody can have been asked there beforehand."""
+    # A temporary copy is a new folder each time, so its trust question cannot have been answered before.
     if answered:
         return "Run `claude` there once to be asked beforehand."
     return (
@@ -138,7 +138,7 @@ def _trusting(answered: bool) -> str:
 
 
 def _trusted(projects: dict[str, object], repository: Path) -> bool:
-    """What is trusted is so with all that lies below it, worktrees included."""
+    # Trust in a folder includes everything below it, such as worktrees.
     folders = (str(folder) for folder in (repository, *repository.parents))
     return any(_object(projects.get(one)).get("hasTrustDialogAccepted") is True for one in folders)
 
@@ -156,17 +156,15 @@ def _object(value: object) -> dict[str, object]:
     return cast("dict[str, object]", value) if isinstance(value, dict) else {}
 
 
-# Asking a program for its version: that it answers is the proof that it can be started here.
-#
-# It is asked before anybody has approved anything, so it runs in an empty folder: shims of
-# version managers read settings of the folder they are called in, and a wrapper that does
-# something else than answer does not do it in a repository.
+# Asking a program for its version: an answer proves that it can be started here. This happens before anybody has
+# approved anything, so it runs in an empty folder: shims of version managers read settings of the folder they are
+# called in, and a wrapper that does something else does not do it in a repository.
 
 _VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
 
 
 class NoVersion(Exception):  # noqa: N818 - what was found, rather than an error
-    """The program does not tell one. `reason` goes on after its name."""
+    """The program does not report a version. `reason` continues a sentence that begins with its name."""
 
     def __init__(self, reason: str, remedy: str = "") -> None:
         super().__init__(reason)
@@ -175,7 +173,7 @@ class NoVersion(Exception):  # noqa: N818 - what was found, rather than an error
 
 
 async def ask_version(command: tuple[str, ...], env: Mapping[str, str], seconds: float) -> str:
-    """Empty: it runs, and says nothing that looks like a version."""
+    """Return the version; empty if the program runs but prints nothing that looks like one. Raises NoVersion."""
     try:
         with TemporaryDirectory(prefix="gwt-version-", ignore_cleanup_errors=True) as folder:
             return await _ask_in(command, env, seconds, folder)

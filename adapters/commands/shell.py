@@ -1,4 +1,6 @@
-"""Runs a repository's own commands (its tests, its set-up): no secrets go in, nothing of it lives on, output is bounded."""
+"""Runs a repository's own commands (its tests, its set-up): they get no secrets, none of their processes survives, and
+output is limited.
+"""
 
 from __future__ import annotations
 
@@ -31,20 +33,23 @@ ALLOWED = re.compile(
     r"|JAVA_HOME|GRADLE_USER_HOME|MAVEN_HOME|M2_HOME|DOTNET_ROOT|NVM_DIR|NVM_BIN|VOLTA_HOME|PNPM_HOME|BUN_INSTALL"
     r"|GEM_HOME|GEM_PATH|RBENV_ROOT|SSL_CERT_FILE|SSL_CERT_DIR|NIX_[A-Z_]+_CERT_FILE"
 )
-"""What a build needs of the bot's environment. No token, no agent socket, no display."""
+"""Variables of the bot's environment that a build may need. No token, no agent socket, no display."""
 HEAD_BYTES, TAIL_BYTES = 256 * 1024, 512 * 1024
 LOG_LIMIT = 1024 * 1024
 SHOWN_BYTES = 16 * 1024
 MARKER = "GWT_COMMAND"
-"""Every descendant inherits it, also one that has left the process group."""
+"""Inherited by every descendant, even if it has left the process group."""
 GRACE_SECONDS = 2.0
 RESULT_SUFFIX = ".json"
-"""What is put behind the name of a test run's log for the file that keeps its report."""
+"""Appended to the name of a test run's log, for the file with its report."""
 LARGEST_RESULT = 64 << 20
 
 
 class ShellCommands:
-    """`environment` is the bot's own; only what is ALLOWED of it is passed on. `mask` hides secrets in a text."""
+    """Runs commands.
+
+    `environment`: the bot's own, of which only ALLOWED variables are passed on; `mask` hides secrets.
+    """
 
     def __init__(
         self,
@@ -58,7 +63,7 @@ class ShellCommands:
         self._environment = kept | {"CI": "1"}
         self._mask = mask
         self._umask = umask
-        """-1: the bot's own."""
+        """-1 keeps the bot's own."""
         self._sandbox = sandbox
 
     async def run(self, cwd: str, command: str, *, seconds: float, log: str) -> Executed:
@@ -87,7 +92,7 @@ class ShellCommands:
         self, cwd: str, command: str, seconds: float, log: str, reported: TestReports | None
     ) -> Executed:
         marks = {MARKER: marker_of(cwd, log)}
-        # what a bot that was killed has left behind would work in the same directory
+        # processes left by a bot that was killed would work in the same directory
         await end_marked(marks, grace=GRACE_SECONDS)
         output = Output(HEAD_BYTES, TAIL_BYTES, listen=reported.listen if reported else None)
         began = time.monotonic()
@@ -97,7 +102,7 @@ class ShellCommands:
                 if reported:
                     await reported.written()
             finally:
-                # not to be interrupted: what lived on would work in a worktree that is given away
+                # not cancellable: survivors would work in a worktree that is passed on
                 await uninterrupted(end_marked(marks, program.pid, grace=GRACE_SECONDS))
             took = time.monotonic() - began
         if code:
@@ -145,11 +150,11 @@ class ShellCommands:
             yield started
 
     def _keep(self, executed: Executed, path: Path) -> None:
-        """Names of tests can be made of anything, so they are masked like all else."""
+        # Masked like everything else, because names of tests can contain anything.
         _write_private(path, self._mask(executed.model_dump_json()).encode("utf-8", "replace"))
 
     def _written(self, said: str, log: str) -> str:
-        """Write the log; the last part of it, to be shown."""
+        """Write the log, and return its end for display."""
         text = self._mask(said)
         content = _bounded(text.encode("utf-8", "replace"), LOG_LIMIT)
         try:
@@ -160,7 +165,7 @@ class ShellCommands:
 
 
 def marker_of(cwd: str, log: str) -> str:
-    """The same for the same command after a crash, so that what was left of it is found."""
+    """Return a marker that is the same after a restart, so that processes left by the same command are found."""
     return hashlib.sha256(f"{cwd}\0{log}".encode()).hexdigest()
 
 
@@ -174,7 +179,7 @@ async def _exit_code(program: RunningProgram, seconds: float) -> int | None:
 
 
 def _bounded(content: bytes, limit: int) -> bytes:
-    """Masking can make a text longer."""
+    # Cut again here, because masking can make a text longer.
     if len(content) <= limit:
         return content
     half = limit // 2 - len(OMITTED) - 20
@@ -187,22 +192,21 @@ def _saved_result(path: Path) -> Executed | None:
         with path.open("rb") as file:
             return Executed.model_validate_json(file.read(LARGEST_RESULT))
     except (OSError, ValueError):
-        return None  # it was let go after a time, or broken off: the tests are run once more
+        return None  # removed by the limits or incomplete: the tests are run once more
 
 
 def _write_private(path: Path, content: bytes) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    UnsyncedDisk().replace(path, content)  # a result that is lost is had by running again
+    UnsyncedDisk().replace(path, content)  # a lost result is produced by running again
 
 
-# Which programs a command line begins with, and whether they are there. Nothing is started to
-# find out.
+# Which programs a command line starts, and whether they exist. Nothing is started to find out.
 
 _SEPARATORS = frozenset({"&&", "||", ";", "|", "&", "(", ")", "{", "}", "|&", ";;"})
 _SHELL_WORDS = frozenset(
     {"if", "then", "else", "elif", "while", "until", "do", "!", "time", "exec"}
 )
-"""Behind these another command stands."""
+"""Words after which another command begins."""
 _SHELL_BUILTINS = frozenset(
     {
         *("cd", "echo", "printf", "test", "[", "[[", "true", "false", "set", "unset", "export"),
@@ -213,7 +217,7 @@ _SHELL_BUILTINS = frozenset(
 
 
 def program_problem(command: str, folder: str, path: str) -> str:
-    """Why it cannot be run in that folder, in a sentence; empty: its programs are there, as far as can be seen."""
+    """Return why the command cannot run in that folder; empty if its programs seem to exist."""
     try:
         wanted = list(_programs(command))
     except ValueError as error:
@@ -231,7 +235,10 @@ def program_problem(command: str, folder: str, path: str) -> str:
 
 
 def _programs(command: str) -> Iterator[tuple[str, str]]:
-    """With the folder that a `cd` before it leads to. What only the shell can tell, as a variable, is left out."""
+    """Yield each program with the folder a preceding `cd` leads to.
+
+    What only the shell can resolve, such as a variable, is left out.
+    """
     folders, expected = [""], True
     for word in _words(command):
         if word in _SEPARATORS:

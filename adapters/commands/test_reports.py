@@ -1,6 +1,7 @@
-"""The folder into which test runners report: made under a random name for one run, read, and removed.
+"""The folder in which test runners write their reports: created under a random name for one run, read, and removed.
 
-What lies there was written by programs of the tree: only plain files are read, so many and so large.
+Its content was written by programs of the repository, so only a limited number of regular files of limited size is
+read.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ LARGEST_REPORTS = 32 << 20
 LONGEST_LINE = 1 << 20
 _CODE = Path(__file__).parent / "reporting"
 _TREE_REPORTS = ("surefire-reports", "failsafe-reports")
-"""Where Maven writes, whatever it is told; below `target`."""
+"""Folders in which Maven always writes, below `target`."""
 _WRITES_LATE, _LAST_WRITE_SECONDS = "bats", 2.0
 _NOT_LOOKED_INTO = frozenset({".git", "node_modules", ".venv", "venv", "src", ".worktrees"})
 
 
 class TestReports:
-    """`log` names the run: what a bot that was killed has left of the same one goes."""
+    """The reports of a run named by `log`; those left by a killed bot for the same run are removed."""
 
     def __init__(self, log: str, cwd: str) -> None:
         self._log, self._cwd = Path(log), Path(cwd)
@@ -43,7 +44,7 @@ class TestReports:
         return self._where
 
     def prepare(self, command: str) -> str:
-        """The command that reports here."""
+        """Create the folder, and return the command changed so that it reports there."""
         self._log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         for left in self._log.parent.glob(f"{self._log.name}.report-*"):
             shutil.rmtree(left, ignore_errors=True)
@@ -59,14 +60,14 @@ class TestReports:
         return told.command
 
     def listen(self, chunk: bytes) -> None:
-        """What the command says: some runners report nowhere else."""
+        """Receive output of the command, because some runners report nowhere else."""
         *lines, self._line = (self._line + chunk).split(b"\n")
         self._line = self._line[-LONGEST_LINE:]
         for line in lines:
             self._reader.printed(line.decode("utf-8", "replace"), self._runners)
 
     async def written(self) -> None:
-        """Wait a moment for bats: it ends before the program that writes its report has ended."""
+        """Wait a moment for bats, which ends before the program that writes its report."""
         if _WRITES_LATE not in self._runners:
             return
         file = Path(self._where) / "out" / "report.xml"
@@ -87,7 +88,7 @@ class TestReports:
         shutil.rmtree(self._where, ignore_errors=True)
 
     def _scripts(self) -> str:
-        """What `npm test` runs, as the tree says: it only tells how the runner can be made to report."""
+        # The scripts come from the repository; they only decide how the runner can be made to report.
         text = _text(self._cwd / "package.json")
         try:
             scripts = json.loads(text or "{}").get("scripts", {})
@@ -113,9 +114,9 @@ def _contents(folder: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _text(path: Path, since: float = 0.0) -> str:
-    """Of a plain file: a pipe would keep us waiting, a link could lead anywhere."""
+    # Regular files only: a pipe would block, a link could lead anywhere.
     try:
-        # a second of leeway: file systems round
+        # a second of tolerance, because file systems round times
         if path.lstat().st_mtime < since - 1:
             return ""
         return read_plain(path, LARGEST_REPORTS).decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""The chat port on a terminal or a pipe: lines become events, cards become text. Nothing here decides anything."""
+"""The chat port on a terminal or a pipe: lines become events, cards become text. Nothing is decided here."""
 
 from __future__ import annotations
 
@@ -42,35 +42,34 @@ from bot.core.sheets import Tone
 from bot.core.text import sentences
 from bot.ports import Deliver
 
-# How a console is used: by hand or by a script, on which project, and whether each line is waited
-# for.
+# How a console is used: interactively or by a script, on which project, and whether it waits after each line.
 
 WaitForRest = Callable[[Thread], Awaitable[ThreadStanding]]
-"""Returns when nothing moves in the session of that thread without a person."""
+"""Returns when the thread's session cannot continue without a person."""
 
 
 @dataclass(frozen=True)
 class ConsoleOptions:
     scripted: bool = False
-    """Lines come from a script, whatever stdin is; nobody is asked in between."""
+    """Lines come from a script, even on a terminal; nobody is asked in between."""
     repository: str = ""
-    """The folder that requests are about, where somebody named one."""
+    """The folder that requests are about, if one was named."""
     copy_of: str = ""
-    """What that folder is a temporary copy of."""
+    """The project that the folder is a temporary copy of."""
     waits: bool = False
-    """The next line is read only when what the last one began is finished."""
+    """Each line is read only when the work of the previous one is finished."""
     finishes: bool = True
-    """At the end of a script, what it began is waited for."""
+    """At the end of a script, wait for the work it started."""
     leaves: bool = True
-    """With the last line of a script; else it goes on showing."""
+    """Leave after the last line of a script; otherwise keep showing cards."""
     only_own: bool = False
-    """Sessions that it does not talk in are nothing it shows."""
+    """Show only the session of the current thread."""
     until_over: bool = False
-    """Leaves as soon as the session at hand has ended."""
+    """Leave as soon as the current session has ended."""
     words: tuple[tuple[str, str], ...] = ()
-    """The commands there are, each with what stands behind it and what it does."""
+    """All commands, each with its arguments and its help."""
     own: str = ""
-    """Named after something: a project's own conversation, apart from the terminal's."""
+    """Name of a separate conversation, such as that of a project, apart from the terminal's."""
 
     @property
     def channel(self) -> str:
@@ -80,11 +79,11 @@ class ConsoleOptions:
 
 
 class _PersonLeft(Exception):  # noqa: N818 - what happened, not an error
-    """The person has gone, or the pipe has ended."""
+    """The person has left, or the pipe has ended."""
 
 
 class ConsoleChat:
-    """One person, one current thread."""
+    """A console with one person and one current thread."""
 
     def __init__(
         self,
@@ -104,38 +103,41 @@ class ConsoleChat:
         self._branches = BranchPrompt()
         self._over = asyncio.Event()
         self.standings: dict[str, ThreadStanding] = {}
-        """How the sessions that were talked in came to rest last, by thread."""
+        """The last standing of each session used here, by thread."""
         self.turned = False
-        """Whether the bot has led to a session."""
+        """Whether the bot has switched to another session."""
         self.elsewhere: Thread | None = None
-        """Where that session is, if it is in another chat: there it goes on, and is talked in."""
+        """The thread of that session if it is in another chat, where the conversation goes on."""
         self.errors = 0
-        """Lines that did nothing."""
+        """Number of lines without effect."""
         self.refused = False
-        """Whether the last answer said why something cannot be done."""
+        """Whether the last answer was a refusal."""
         self.moved = False
-        """Whether something was asked for or decided on."""
+        """Whether something was requested or decided."""
 
     @property
     def manner(self) -> ConsoleOptions:
         return self._manner
 
     def works_on(self, repository: str) -> None:
-        """From now on requests are about this folder."""
+        """Set the folder that requests are about."""
         self._manner = replace(self._manner, repository=repository)
 
     @property
     def person(self) -> Person:
-        """Who sits at it."""
+        """The person at the console."""
         return self._person
 
     @property
     def thread(self) -> Thread:
-        """The one that is talked in now."""
+        """The current thread."""
         return self._transcript.current.thread
 
     async def listen(self, deliver: Deliver, rest: WaitForRest | None = None) -> None:
-        """Hear every line until the person leaves or the pipe ends. `rest` is waited for where each line is."""
+        """Handle every line until the person leaves or the pipe ends.
+
+        `rest` is awaited after each line if the options say so.
+        """
         with self._above_the_line():
             await self._transcript.remind()
             try:
@@ -150,7 +152,7 @@ class ConsoleChat:
                 await asyncio.Event().wait()
 
     async def rested(self, rest: WaitForRest) -> ThreadStanding:
-        """Until nothing moves where this console talks now, and what was shown of it has been seen."""
+        """Wait until the current session cannot continue without a person, and its cards were shown."""
         while True:
             thread = self.elsewhere or self.thread
             standing = self.standings[thread.key] = await rest(thread)
@@ -158,15 +160,15 @@ class ConsoleChat:
                 return standing
 
     async def do(self, thread: Thread, event: FromPeople, deliver: Deliver) -> None:
-        """One deed that was not typed."""
+        """Deliver an event that was not typed."""
         await self._taken(thread, event, deliver)
 
     def begin(self) -> Thread:
-        """A thread for a session of its own; from now on it is talked in."""
+        """Start a new thread for a new session and make it current."""
         return self._transcript.current.begin()
 
     def request(self, text: str) -> Said:
-        """What was asked for, as this console says it."""
+        """Return a request event with this console's options."""
         return Said(
             **self.mark(),
             text=text,
@@ -177,7 +179,7 @@ class ConsoleChat:
 
     @property
     def has_ended(self) -> bool:
-        """The session at hand has come to its end while it was looked at."""
+        """Whether the current session has ended while it was shown."""
         return self._over.is_set()
 
     async def show(self, thread: Thread, card: Card) -> None:
@@ -189,9 +191,9 @@ class ConsoleChat:
             self._end(card)
 
     async def open(self, thread: Thread, card: Card) -> Thread:
-        """The thread that the card begins. Its name follows from the card's key, so twice is once.
+        """Return the thread started by the card; its id is derived from the card's key, so that repeating is safe.
 
-        The person stays where they are (`turn_to` is for going there), unless nothing is left to do there.
+        The person stays in the current thread (`turn_to` switches), unless its session has ended.
         """
         root = uuid5(NAMESPACE_URL, f"{thread.platform}:{thread.channel}:{card.key}")
         opened = thread.model_copy(update={"root": str(root)})
@@ -210,12 +212,12 @@ class ConsoleChat:
             self._lines.saw(card)
 
     async def tell(self, *sentences: str) -> None:
-        """What the program itself has to say, outside of any session."""
+        """Print sentences of the program itself, outside of any session."""
         for sentence in sentences:
             await self._transcript.say(sentence)
 
     async def turn_to(self, thread: Thread) -> None:
-        """From now on this is the thread that is talked in."""
+        """Make this the current thread."""
         self.turned = True
         if thread.platform == self.thread.platform:
             await self._transcript.turn_to(thread)
@@ -228,7 +230,7 @@ class ConsoleChat:
 
     @property
     def by_hand(self) -> bool:
-        """Somebody sits at a terminal; otherwise lines come from a pipe."""
+        """Whether somebody sits at a terminal; otherwise lines come from a pipe."""
         return self._lines.by_hand
 
     def _lines_of_stdin(self) -> ConsoleInput:
@@ -237,13 +239,13 @@ class ConsoleChat:
         return PipeInput(sys.stdin, self._screen)
 
     def _above_the_line(self) -> AbstractContextManager[None]:
-        """Whatever is written appears above the line being typed, and never inside it."""
+        """Print above the line being typed, never inside it."""
         return patch_stdout(raw=True) if self.by_hand else nullcontext()
 
     def below(
         self, width: int, height: int, notice: str = "", picked: int = 0
     ) -> StyleAndTextTuples:
-        """What stands below the line being typed, as long as it is being typed."""
+        """Return what is shown below the line being typed."""
         seen = self._transcript
         if chosen := picks_list(self.picks(), picked, width, height):
             return chosen
@@ -252,11 +254,11 @@ class ConsoleChat:
         )
 
     def picks(self) -> tuple[Pick, ...]:
-        """What the arrow keys choose from."""
+        """Return what the arrow keys choose from."""
         return picks_on(self._transcript.open_card)
 
     def completions(self, line: str) -> tuple[CompletedWord, ...]:
-        """What a line that begins with a stroke may become."""
+        """Return the completions of a line that begins with a slash."""
         status = self._transcript.status
         tasks = tuple(task.key for task in status.tasks) if status else ()
         return complete_line(line, self._manner.words, tasks, self._transcript.sessions)
@@ -272,7 +274,7 @@ class ConsoleChat:
         return line
 
     async def _line_or_end(self, prompt: str) -> str | None:
-        """None also where all that was wanted is over."""
+        """Return the next line; None at the end of input, or when the awaited session has ended."""
         if not self._manner.until_over:
             return await self._lines.next(prompt)
         line = asyncio.ensure_future(self._lines.next(prompt))
@@ -331,7 +333,7 @@ class ConsoleChat:
         await self._transcript.say(why)
 
     async def _switch(self, deliver: Deliver) -> None:
-        """To branch mode and back. Agents do not notice."""
+        """Switch to branch mode or back. Agents are not affected."""
         if command := self._branches.switch():
             event = Commanded(**self.mark(), command=command)
             await self._taken(self._transcript.current.thread, event, deliver)
@@ -339,7 +341,7 @@ class ConsoleChat:
             await self._transcript.say("Back in the conversation.")
 
     async def _press(self, press: typed.PressedChoice, deliver: Deliver) -> None:
-        """Ask what the choice wants to know first. Stop counts here, too."""
+        """Ask what the choice needs first, then press it. A stop command is also accepted as an answer."""
         thread, choice, text = self._transcript.current.thread, press.choice, press.text
         if choice.asks and not text:
             text = (await self._next(f"{on_one_line(choice.asks)} ")).strip()
@@ -371,15 +373,15 @@ class ConsoleChat:
 
 
 class EventMark(TypedDict):
-    """What every event of a person carries."""
+    """The fields of every event of a person."""
 
     id: str
     at: datetime
     by: Person
 
 
-# The console's other side: Tab leads to the branches and back; agents never notice. The bot
-# itself tells what there is to see of branches: here a line only becomes one of its commands.
+# Branch mode: Tab switches to the branches and back; agents are not affected. The bot itself shows the branches: here a
+# line only becomes one of its commands.
 
 _LIST_COMMAND = "branches"
 _SHOW_COMMAND = "branch"
@@ -394,13 +396,15 @@ class BranchPrompt:
         return f"{_LIST_COMMAND} {PROMPT}" if self.on else PROMPT
 
     def switch(self) -> Command | None:
-        """What is asked for with it: the list. None: back in the conversation."""
+        """Switch the mode; return the command that lists branches, or None when back in the conversation."""
         listed = None if self.on else parse_command(_LIST_COMMAND)
         self.on = listed is not None
         return listed
 
     def meaning(self, line: str, card: Card | None) -> typed.LineMeaning:
-        """As in the conversation; but a word is a branch, and sentences belong to the other side."""
+        """Return the meaning of a line: as in the conversation, but in branch mode a word is the name of a branch, and
+        sentences are rejected.
+        """
         meant = typed.meaning_of(line, card)
         if not (self.on and isinstance(meant, typed.FreeText)):
             return meant

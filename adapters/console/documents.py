@@ -1,4 +1,4 @@
-"""Renders a document that somebody wrote in Markdown: in full, with nothing hidden in it and nothing to click."""
+"""Renders a Markdown document in full, with nothing hidden and nothing clickable."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 
 
 def render_document(markdown: str) -> Markdown:
-    """The document, drawn. Links show where they lead; HTML is shown as it was written."""
+    """Render the document. Link targets are shown; HTML is shown as it was written."""
     text = _FRONT_MATTER.sub(r"~~~yaml\n\1\n~~~\n\n", clean(markdown), count=1)
     drawn = _Document(text, hyperlinks=False)
     _show_hidden_parts(drawn.parsed)
@@ -35,7 +35,7 @@ class _Token(Protocol):
 
 
 def _show_hidden_parts(tokens: Sequence[_Token]) -> None:
-    """HTML would be left out: `List<String>` in a plan must not lose half of itself. Nor an image's address."""
+    # HTML would be left out: `List<String>` in a plan must not lose half of itself, and an image not its address.
     for token in tokens:
         if token.type == "html_inline":
             token.type = "text"
@@ -48,13 +48,13 @@ def _show_hidden_parts(tokens: Sequence[_Token]) -> None:
 
 
 class _LeftHeading(Heading):
-    """Headings begin at the left, however important."""
+    """Headings aligned left at every level."""
 
     LEVEL_ALIGN: ClassVar = dict.fromkeys(Heading.LEVEL_ALIGN, "left")
 
 
 class _BarredCode(CodeBlock):
-    """Code without a background of its own, which would be wrong on every other terminal."""
+    """Code without a background colour, which would be unreadable in some terminal themes."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield BarredText(str(self.text))

@@ -29,33 +29,33 @@ from bot.core.layout import lay_out
 from bot.core.people import Thread
 from bot.core.states import OverallStatus
 
-# What the console asks of its input, and lines from a pipe.
+# The interface of the console's input, and input from a pipe.
 
 PROMPT = "› "
-"""What stands before a line that nothing was asked for. Any other prompt is a question."""
+"""The prompt of an ordinary line. Any other prompt is a question."""
 
 
 SWITCH_LINE = "\t"
-"""The line that Tab is: to branch mode and back."""
+"""The line that Tab produces: to branch mode and back."""
 ARROW_KEY = "\x1b["
-"""What an arrow key sends begins so."""
+"""Beginning of the sequence that an arrow key sends."""
 
 
 class ConsoleInput(Protocol):
     by_hand: bool
-    """Somebody sits at a terminal."""
+    """Whether somebody sits at a terminal."""
 
     async def next(self, prompt: str) -> str | None:
-        """The next line; empty: the person agrees to what is proposed. None: there are no more."""
+        """Return the next line; empty if the person agrees to the proposal, None at the end of input."""
         ...
 
     def saw(self, card: Card) -> None:
-        """The person has seen a card of the current thread."""
+        """Record that the person has seen a card of the current thread."""
         ...
 
 
 class PipeInput:
-    """Lines of a pipe or a file. Empty ones are skipped: nobody agrees to anything by a blank line in a script."""
+    """Lines of a pipe or file. Empty ones are skipped: a blank line in a script agrees to nothing."""
 
     by_hand = False
 
@@ -74,7 +74,7 @@ class PipeInput:
         return None
 
     def saw(self, card: Card) -> None:
-        """A script does not look."""
+        """A script does not need to know."""
 
     async def _line(self) -> str | None:
         while b"\n" not in self._pending and not self._ended:
@@ -85,7 +85,7 @@ class PipeInput:
         return line.decode("utf-8", "replace") if found or line else None
 
     async def _chunk(self) -> bytes:
-        """What can be read now. No thread waits for it: it would keep the whole program from ending."""
+        # No thread blocks on the read, because that would keep the whole program from ending.
         try:
             descriptor = self._source.fileno()
         except OSError:  # a text in memory, which has none
@@ -106,15 +106,17 @@ async def _wait_until_readable(descriptor: int) -> None:
         loop.remove_reader(descriptor)
 
 
-# Lines typed at a terminal: a history, a live toolbar, and keys that do what K1 of the contract
-# says.
+# Lines typed at a terminal, with a history, a live toolbar, and the keys defined in K1 of the contract.
 
 
 class ConversationView(Protocol):
-    """What the keyboard knows of the conversation."""
+    """What the keyboard input needs from the conversation."""
 
     def below(self, width: int, height: int, notice: str, picked: int) -> StyleAndTextTuples:
-        """What stands below the line. `notice`: what the keyboard itself has to say; `picked`: by arrow keys, from 1."""
+        """Return what is shown below the line.
+
+        `notice`: a message of the input itself; `picked`: number chosen with the arrow keys, from 1.
+        """
         ...
 
     def picks(self) -> tuple[Pick, ...]: ...
@@ -165,7 +167,7 @@ class TerminalInput:
                 session.app.invalidate()
 
     def _session(self, prompt: str) -> PromptSession[str]:
-        """Answers to questions are kept out of the history of what was asked for."""
+        # Answers to questions have a history of their own, apart from that of requests.
         if prompt.endswith(PROMPT):
             self._talk = self._talk or self._prompting(_RequestHistory.at(self._history))
             return self._talk
@@ -208,7 +210,7 @@ class TerminalInput:
         return keys
 
     def _chosen(self) -> int:
-        """Nothing, as soon as something else is offered or something is typed."""
+        # The selection is reset as soon as the choices change or something is typed.
         if self._picked and (self._view.picks() != self._offered or get_app().current_buffer.text):
             self._picked = 0
         return self._picked
@@ -219,7 +221,7 @@ class TerminalInput:
         self._picked = min(chosen + 1, len(self._offered))
 
     def _up(self, event: KeyPressEvent) -> None:
-        """Above the first one nothing is chosen any more."""
+        # Moving up from the first one selects nothing.
         del event
         self._picked -= 1
 
@@ -227,24 +229,24 @@ class TerminalInput:
         event.app.exit(result=self._offered[self._picked - 1].line)
 
     def _switch(self, event: KeyPressEvent) -> None:
-        """What was being typed is there again on the other side."""
+        # The draft is restored in the other mode.
         self._draft = event.current_buffer.text
         event.current_buffer.reset()
         event.app.exit(result=SWITCH_LINE)
 
     def _stop(self, event: KeyPressEvent) -> None:
-        """At once; what was being typed is there again afterwards."""
+        # Stops at once; the draft is restored afterwards.
         following = event.key_processor.key_buffer[1:]
         if following and following[0].key is not Keys.CPRResponse:
-            # Alt and a letter: it begins with the code of Esc, and must not stop anything. What the
-            # terminal itself says about its cursor may come right behind an Esc that somebody pressed
+            # Alt and a letter begins with the code of Esc, too, and must not stop anything. The terminal's cursor
+            # report, however, may follow an Esc that was really pressed
             return
         self._draft = event.current_buffer.text
         event.current_buffer.reset()
         event.app.exit(result="stop")
 
     def _interrupted(self, event: KeyPressEvent) -> None:
-        """Never ends anything by surprise: first the line is cleared, then it says how to leave, then it leaves."""
+        # Never quits by surprise: the first press clears the line, the next explains how to leave, the last leaves.
         if event.current_buffer.text:
             event.current_buffer.reset()
             self._leaving = False
@@ -260,7 +262,7 @@ def _is_command() -> bool:
 
 
 class _CommandCompleter(Completer):
-    """Only behind a stroke: whoever writes a sentence is left alone."""
+    """Completes commands only after a slash, never in a sentence."""
 
     def __init__(self, view: ConversationView) -> None:
         self._view = view
@@ -276,7 +278,7 @@ class _CommandCompleter(Completer):
 
 
 class _RequestHistory(FileHistory):
-    """What was asked for. Numbers and `y` are not worth coming back to."""
+    """The history of requests, without numbers and `y`."""
 
     @classmethod
     def at(cls, path: Path) -> _RequestHistory:
@@ -288,17 +290,16 @@ class _RequestHistory(FileHistory):
             super().append_string(string)
 
 
-# What a line that begins with a slash may become: the commands there are, and what can stand
-# behind them.
+# Completion of a line that begins with a slash: the commands, and their arguments.
 
 CommandHelp = Sequence[tuple[str, str]]
-"""As `help` lists them: `resume [id]`, and what it does."""
+"""As listed by `help`: `resume [id]`, and what it does."""
 
 
 @dataclass(frozen=True)
 class CompletedWord:
     text: str
-    """Instead of the word being typed."""
+    """Replaces the word being typed."""
     shown: str
     told: str = ""
 
@@ -306,7 +307,7 @@ class CompletedWord:
 def complete_line(
     line: str, words: CommandHelp, tasks: Sequence[str], sessions: Sequence[str]
 ) -> tuple[CompletedWord, ...]:
-    """`tasks` and `sessions` are the names that can stand behind a command."""
+    """Return the completions. `tasks` and `sessions`: names that can follow a command."""
     if not line.startswith("/"):
         return ()
     head, behind, begun = line.partition(" ")
@@ -332,7 +333,7 @@ def _commands_beginning(begun: str, words: CommandHelp) -> Iterator[CompletedWor
 
 
 def _command_word(told: str) -> str:
-    """`catch up` is written in one."""
+    # `catch up` is completed as one word.
     return "/" + ("catchup" if told.startswith("catch up") else told.partition(" ")[0])
 
 
@@ -347,17 +348,17 @@ def _argument_names(told: str, tasks: Sequence[str], sessions: Sequence[str]) ->
     return sessions if "id" in behind else ()
 
 
-# The demo plays the person: its lines are shown as they are typed, and marked as the demo's.
+# The demo plays the person: its lines are shown as if typed, and marked as the demo's.
 
 WELCOME_CARD = "welcome"
 """The key of the card that lists what is unfinished."""
 MOST_CHOICES = 20
-"""Choices it takes. A story that wants more is not coming to its end."""
+"""The most choices it makes. A demo that needs more would not end."""
 _DEMO_THREAD = Thread(platform="console", channel="terminal", root="auto")
 
 
 class DemoInput:
-    """Asks for `request`, then takes what every card proposes, until the session is over."""
+    """Asks for `request`, then accepts what each card proposes until the session has ended."""
 
     by_hand = False
 
@@ -369,7 +370,7 @@ class DemoInput:
         self._over = False
         self._pressed_so_far = 0
         self.completed = False
-        """The story came to a good end."""
+        """Whether the demo ended successfully."""
         self._open = OpenCards()
         self._pressed: Card | None = None
         self._news = asyncio.Event()
@@ -395,7 +396,7 @@ class DemoInput:
         return None
 
     def saw(self, card: Card) -> None:
-        # there is work from an earlier time: it goes on, and nothing is asked for anew
+        # unfinished work from an earlier start continues, and nothing new is requested
         self._asked = self._asked or card.key == WELCOME_CARD
         self._open.take(_DEMO_THREAD, card)
         self._over = self._over or ends_thread(card)
@@ -410,6 +411,6 @@ class DemoInput:
 
 
 def _proposed_number(card: Card) -> int:
-    """The number of what Enter would press; 0: nothing is proposed, so it waits until something is."""
+    # 0 if nothing is proposed; then the demo waits for another card.
     choice = primary_choice(card)
     return lay_out(card).choices.index(choice) + 1 if choice else 0

@@ -1,4 +1,4 @@
-"""How a session stands: under the line being typed all the time, and in the transcript only when something moved."""
+"""Shows the state of a session: always below the line being typed, and in the transcript only on changes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ StyledText = tuple[str, str]
 
 
 def changes_between(old: StatusCard, new: StatusCard) -> list[Words]:
-    """One line for everything that is otherwise than it was."""
+    """Return one line for each change."""
     before = {task.key: task.state for task in old.tasks}
     lines = [_moved(task) for task in new.tasks if task.state != before.get(task.key)]
     if new.trouble != old.trouble and new.trouble:
@@ -53,7 +53,7 @@ def _moved(task: TaskLine) -> Words:
 
 
 def _in_words(state: str) -> str:
-    """NeedsContinuation → needs continuation."""
+    """Convert NeedsContinuation to needs continuation."""
     return "".join(f" {c.lower()}" if c.isupper() else c for c in state).strip()
 
 
@@ -63,7 +63,7 @@ def _standing(card: StatusCard) -> str:
 
 
 def picks_list(picks: Sequence[Pick], picked: int, width: int, height: int) -> StyleAndTextTuples:
-    """What can be chosen with the arrow keys, once one of them was pressed. Nothing before."""
+    """Return the choices with the selected one marked; empty until an arrow key was pressed."""
     if not 0 < picked <= len(picks):
         return []
     room = max(3, height // 3)
@@ -86,7 +86,7 @@ def toolbar(
     *,
     branches: bool = False,
 ) -> StyleAndTextTuples:
-    """What stands below the line being typed: tasks while there are any, and what can be pressed."""
+    """Return what is shown below the line being typed: the tasks, if any, and the available keys."""
     lines: list[list[StyledText]] = []
     if status and status.tasks:
         lines.append(_head(status, width))
@@ -118,7 +118,7 @@ def _head(status: StatusCard, width: int) -> list[StyledText]:
 
 
 def _task_lines(tasks: Sequence[TaskLine], room: int) -> Iterator[list[StyledText]]:
-    """The tasks; where they are too many, those that move first, and the others counted."""
+    """Yield the task lines; if there are too many, active ones are shown first and the rest is counted."""
     chosen = list(tasks)
     if len(tasks) > room:
         chosen = sorted(tasks, key=lambda task: task.state not in _MOVING)[: room - 1]
@@ -166,7 +166,7 @@ def _keys(status: StatusCard | None, card: Card | None, *, branches: bool) -> li
 
 
 def _fitted(line: Sequence[StyledText], width: int) -> Iterator[StyledText]:
-    """The line, cut where the terminal ends: the toolbar must not wrap."""
+    # Cut at the terminal's width, because the toolbar must not wrap.
     for style, text in line:
         if width <= 0:
             return
@@ -176,7 +176,7 @@ def _fitted(line: Sequence[StyledText], width: int) -> Iterator[StyledText]:
 
 
 def _cut(text: str, width: int) -> str:
-    """Exactly `width` cells of it."""
+    """Return exactly `width` cells of the text."""
     if cell_len(text) <= width:
         return set_cell_size(text, width)
     return set_cell_size(text, width - 1) + "…" if width > 1 else "…"

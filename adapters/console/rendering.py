@@ -1,4 +1,4 @@
-"""Renders sheets and documents for a terminal, and writes them. Nothing but documents is read as markup of any kind."""
+"""Renders sheets and documents for a terminal, and writes them. Only documents are interpreted as markup."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ from bot.core.text import clean
 if TYPE_CHECKING:
     from bot.core.cards import Decided
 
-# A sheet for a terminal. Only the title and the choices begin at the left edge, so no text on a
-# card can pass for them.
+# Rendering of sheets. Only the title and the choices start at the left edge, so that no text on a card can imitate
+# them.
 
 TONES = {
     Tone.PLAIN: ("•", "bold"),
@@ -58,20 +58,22 @@ MARK_STYLES = {
     "◑": "cyan",
     "↻": "magenta",
 }
-"""Only the named colours every terminal theme chooses itself: they can be read on light and on dark."""
+"""Only named colours, which each terminal theme defines itself, so that they are readable on light and dark
+backgrounds.
+"""
 
 _NARROW = 18
-"""Columns this wide or less are never wrapped: ids, states, times."""
+"""Columns up to this width are never wrapped: ids, states, times."""
 
 
 SessionName = Callable[[Thread], str]
-"""What the person can call the session of a thread."""
+"""Returns the name by which the person can refer to a thread's session."""
 
 
 def render_sheet(
     sheet: Sheet, *, origin: str = "", private: bool = False, name: SessionName | None = None
 ) -> RenderableType:
-    """The whole sheet. `origin` names another session than the current one: its choices have no numbers."""
+    """Render the sheet. `origin`: the name of a session other than the current one; its choices have no numbers."""
     name = name or _by_root
     parts: list[RenderableType] = []
     if origin or private:
@@ -97,7 +99,7 @@ def _indented(content: RenderableType) -> Padding:
 
 
 def origin_line(origin: str, private: bool = False) -> Words:
-    """Where a card belongs that is not part of the conversation at hand."""
+    """Return the line that says which session a card from elsewhere belongs to."""
     where = f"session {on_one_line(origin)}" if origin else ""
     return Words(
         " · ".join(part for part in (where, "only you see this" if private else "") if part),
@@ -111,7 +113,7 @@ def title_line(text: str, tone: Tone) -> Grid:
 
 
 def _hanging(mark: Words, text: Words) -> Grid:
-    """A mark, and a text whose further lines stand below the first."""
+    """Return a mark and a text whose further lines are indented below the first."""
     grid = Grid.grid(padding=(0, 1, 0, 0))
     grid.add_column(no_wrap=True)
     grid.add_column()
@@ -131,7 +133,7 @@ def _body(elements: Sequence[Element], name: SessionName) -> Group:
 
 
 def _belongs_to(before: Element, element: Element) -> bool:
-    """Whether no empty line stands between the two."""
+    """Whether no empty line separates the two."""
     if isinstance(before, Pointer) and isinstance(element, Pointer):
         return True
     if not isinstance(before, Text):
@@ -154,7 +156,7 @@ def _element(element: Element, name: SessionName) -> RenderableType:
         case Code(text=text):
             return BarredText(clean(text))
         case Prose(markdown=markdown):
-            # rich.markdown and its parser take longer to import than a list takes to show
+            # importing rich.markdown and its parser takes longer than showing a list
             from adapters.console.documents import render_document
 
             return render_document(markdown)
@@ -165,7 +167,7 @@ def _element(element: Element, name: SessionName) -> RenderableType:
 
 
 def _entry(entry: Entry) -> Grid:
-    """What can be done about it is said in words: there is nothing to click."""
+    # Actions are shown as commands, because nothing in a terminal can be clicked.
     text = Words(on_one_line(entry.title))
     for fact in entry.facts:
         text.append(f" · {on_one_line(fact)}", style="dim")
@@ -176,7 +178,7 @@ def _entry(entry: Entry) -> Grid:
 
 
 def _pointer(pointer: Pointer, name: SessionName) -> Grid:
-    """Nothing to click in a terminal: the session's name, for those who want to go there."""
+    # The session's name is shown, because nothing in a terminal can be clicked.
     text = Words(on_one_line(pointer.text))
     text.append(f"  session {on_one_line(name(pointer.thread))}", style="dim")
     return _hanging(Words("→", style="dim"), text)
@@ -210,7 +212,7 @@ def _cell(text: str) -> Words:
 
 
 class ChoiceLine:
-    """What can be pressed, numbered. A line breaks between choices only."""
+    """The choices, numbered. Lines break only between choices."""
 
     def __init__(self, choices: Sequence[Choice], *, numbered: bool = True) -> None:
         self._labels = [_label(n if numbered else 0, choice) for n, choice in enumerate(choices, 1)]
@@ -239,14 +241,14 @@ def _label(number: int, choice: Choice) -> Words:
 
 
 def render_decision(title: str, decided: Decided, person: Person) -> Words:
-    """What became of a card that stands further up."""
+    """Render the decision on a card that was shown earlier."""
     by = "you" if decided.by in (str(person), person.id) else on_one_line(decided.by)
     what = f"{on_one_line(decided.what)} by {by}, {decided.at.astimezone():%H:%M}"
     return Words.assemble(("✓ ", "bold green"), what, (f"   {on_one_line(title)}", "dim"))
 
 
 def render_reminder(sheet: Sheet) -> RenderableType:
-    """A card that stands further up and still waits."""
+    """Render a reminder of a card that was shown earlier and still waits."""
     return Group(title_line(sheet.title, sheet.tone), ChoiceLine(sheet.choices))
 
 
@@ -255,7 +257,7 @@ def on_one_line(text: str) -> str:
 
 
 class BarredText:
-    """Something letter for letter, with a bar along its left side so that it is seen to be quoted."""
+    """A literal text with a bar on its left that marks it as a quotation."""
 
     def __init__(self, text: str) -> None:
         self._text = Words(text.rstrip("\n"), overflow="fold")
@@ -269,7 +271,7 @@ class BarredText:
             yield Segment.line()
 
 
-# Where the console writes: as wide and as colourful as the terminal is, and plain text in a pipe.
+# Where the console writes: with the terminal's width and colours, or as plain text into a pipe.
 
 PIPE_WIDTH = 100
 WIDEST = 120
@@ -304,7 +306,7 @@ class ConsoleScreen:
         return min(Console().size.width, WIDEST) if self.terminal else PIPE_WIDTH
 
     def rendered(self, *parts: RenderableType) -> str:
-        """What would be written, as text."""
+        """Return what would be written, as text."""
         buffer = StringIO()
         console = Console(
             file=buffer,
@@ -321,8 +323,8 @@ class ConsoleScreen:
         return _TRAILING.sub(r"\1", buffer.getvalue())
 
     def write(self, text: str) -> None:
-        """Put text out at once."""
-        # looked up each time: while a line is being typed, sys.stdout writes above it
+        """Write and flush the text; raise Refused if the output is closed."""
+        # looked up on each call: while a line is being typed, sys.stdout writes above it
         out = self._out or sys.stdout
         encoding = out.encoding or "utf-8"
         try:

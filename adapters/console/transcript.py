@@ -1,4 +1,4 @@
-"""What stands on the screen for good: every card once, its changes in few words, and what is still open."""
+"""What is printed permanently: every card once, its changes in few words, and which cards are open."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ from bot.core.layout import lay_out
 from bot.core.llm import Usage
 from bot.core.people import Person, Thread
 
-# The thread the terminal talks in, kept over restarts. One thread is one session, for ever.
+# The current thread of the terminal, kept across restarts. A thread belongs to one session for ever.
 
 TERMINAL_CHANNEL = "terminal"
-"""The channel of whoever names no project."""
+"""The channel if no project is named."""
 
 
 class _KeptThread(Fact):
     thread: Thread
     over: bool = False
-    """Its session was given up or lives on elsewhere: what is asked for next opens a new one."""
+    """The session was given up or continues elsewhere: the next request starts a new one."""
     ended: bool = False
-    """Its session has come to its end: what is asked for next is looked at there, and may be more of it."""
+    """The session has ended: the next request is sent to its thread, and may continue it."""
 
 
 class CurrentThread:
@@ -64,19 +64,19 @@ class CurrentThread:
 
     @property
     def thread(self) -> Thread:
-        """The thread at hand, begun if there is none. A session may not have begun in it yet."""
+        """The current thread, started if there is none. It may not have a session yet."""
         if self._kept is None:
             return self._begin()
         return self._kept.thread
 
     def for_talk(self) -> Thread:
-        """The thread in which free text is said: a new one where the last session is over."""
+        """Return the thread for free text: a new one if the last session is over."""
         if self._kept and self._kept.over:
             return self._begin()
         return self.thread
 
     def begin(self) -> Thread:
-        """A new one, for a new session."""
+        """Start a new thread for a new session."""
         return self._begin()
 
     def turn_to(self, thread: Thread) -> None:
@@ -87,7 +87,7 @@ class CurrentThread:
         return self._kept is not None and self._kept.ended
 
     def end(self, *, for_good: bool) -> None:
-        """The session of the thread at hand is over."""
+        """Record that the session of the current thread is over."""
         self._keep(_KeptThread(thread=self.thread, over=for_good, ended=not for_good))
 
     def _begin(self) -> Thread:
@@ -102,7 +102,7 @@ class CurrentThread:
 
 
 _UNREAD_SECONDS = 0.5
-"""Seconds within which nobody has read what has just appeared."""
+"""Seconds in which nobody can have read what just appeared."""
 
 
 class Transcript:
@@ -131,12 +131,12 @@ class Transcript:
 
     @property
     def just_changed(self) -> bool:
-        """Whether what Enter agrees to is too new to have been read."""
+        """Whether what Enter would agree to appeared too recently to have been read."""
         return time.monotonic() - self._changed_at < _UNREAD_SECONDS
 
     @property
     def sessions(self) -> tuple[str, ...]:
-        """The names of those that were seen here, the newest first."""
+        """Return the names of the sessions seen here, newest first."""
         return tuple(dict.fromkeys(reversed(self._names.values())))
 
     @property
@@ -144,7 +144,7 @@ class Transcript:
         return self._standing.get(self.current.thread.key)
 
     async def put(self, thread: Thread, card: Card) -> None:
-        """The card, if it does not stand there already."""
+        """Print the card, unless it is already shown unchanged."""
         async with self._turn:
             new, last = showing_of(thread, card), self._shown.last(thread, card.key)
             self._call(thread, new.session)
@@ -154,20 +154,20 @@ class Transcript:
             self._heed(thread, card)
 
     async def put_aside(self, thread: Thread, card: Card) -> None:
-        """A card that is nobody else's business."""
+        """Print a card that only this person sees."""
         async with self._turn:
             await self._print([Words(""), self._drawn(thread, card, private=True)])
             self._open.take(thread, card)
 
     async def say(self, text: str, style: str = "dim") -> None:
-        """A word of the console itself."""
+        """Print a message of the console itself."""
         async with self._turn:
             await self._print([Words(text, style=style)])
 
     async def remind(self) -> None:
-        """What still waits for the person, from an earlier time or after a change of sessions.
+        """Show the card that still waits for the person, after a restart or a switch of sessions.
 
-        Questions and plans are shown anew: what Enter agrees to must stand on this very screen.
+        Questions and plans are printed in full, because Enter must refer to something on the screen.
         """
         if card := self.open_card:
             whole = isinstance(card, ApprovalCard | QuestionsCard)
@@ -184,7 +184,7 @@ class Transcript:
         await self.remind()
 
     async def follow_to(self, thread: Thread, card: Card) -> None:
-        """The bot has begun a thread for what was asked for where all is done: the person goes along."""
+        """Switch to the thread that the bot has started for a request made after the session had ended."""
         self.current.turn_to(thread)
         await self.put(thread, card)
         await self.say(f"Now in session {self._name(thread)}.")
@@ -212,8 +212,10 @@ class Transcript:
     def _status_parts(
         self, thread: Thread, card: StatusCard, last: Showing | None, origin: str
     ) -> list[RenderableType]:
-        """In full once, or whenever it is to come anew; else only what has moved. How it stands now is seen below the line
-        being typed."""
+        """Return the card in full the first time or when requested, otherwise only its changes.
+
+        The current state is below the line being typed.
+        """
         old = self._standing.get(thread.key)
         if last is None or old is None or card.anew:
             still = card.model_copy(update={"choices": ()})
@@ -222,12 +224,12 @@ class Transcript:
         return [Group(origin_line(origin), *lines)] if origin and lines else [*lines]
 
     async def _print(self, parts: list[RenderableType]) -> None:
-        # a long document takes a while to draw: others go on meanwhile
+        # rendering a long document takes a while; other tasks run meanwhile
         if parts:
             self._screen.write(await asyncio.to_thread(self._screen.rendered, *parts))
 
     def _heed(self, thread: Thread, card: Card) -> None:
-        """What the card says about its session."""
+        """Update open cards, standing and current thread from the card."""
         before = self.open_card
         self._open.take(thread, card)
         if self.open_card not in (before, None):
@@ -260,10 +262,10 @@ def _make_private_folder(folder: Path) -> None:
         ) from error
 
 
-# What has been shown already, over restarts: shown twice, a card stands there once.
+# Which cards were already shown, across restarts, so that none is printed twice.
 
 LARGEST_FILE = 1_000_000
-"""Bytes. A larger file is written anew, with the newest half of it."""
+"""Bytes. A larger file is rewritten with its newer half."""
 _SOME_TIME = datetime.fromtimestamp(0, UTC)
 
 
@@ -272,15 +274,15 @@ class Showing(Fact):
     key: str
     digest: str
     undecided: str = ""
-    """The digest of the card without what was decided on it."""
+    """Digest of the card without its decision."""
     open: Card | None = None
-    """The card itself while it waits for the person, so that it still can be answered after a restart."""
+    """The card itself while it waits for the person, so that it can be answered after a restart."""
     session: str = ""
-    """What its thread is called, where the card tells."""
+    """The session of the thread, if the card names it."""
 
 
 def showing_of(thread: Thread, card: Card) -> Showing:
-    """How it is noted that this card was shown."""
+    """Return the record of a shown card."""
     if isinstance(card, StatusCard) and not card.anew:
         card = _without_ticks(card)
     kept = card if waits_for_person(card) and not isinstance(card, StatusCard) else None
@@ -295,14 +297,14 @@ def showing_of(thread: Thread, card: Card) -> Showing:
 
 
 def _undecided(card: Card) -> Card:
-    """The card without what its decision changes: who decided, and what was still wanted before."""
+    """Return the card without what a decision changes: who decided, and which approvals were missing."""
     if isinstance(card, ApprovalCard):
         return card.model_copy(update={"decided": None, "approved_by": (), "dry_run": False})
     return card.model_copy(update={"decided": None}) if hasattr(card, "decided") else card
 
 
 def _session_of(card: Card) -> str:
-    """The session whose thread the card stands in, where it names it."""
+    """Return the session id if the card names it; empty otherwise."""
     match card:
         case ReceivedCard() | RootCard() | StatusCard() | StoppedCard():
             return card.session
@@ -311,7 +313,7 @@ def _session_of(card: Card) -> str:
 
 
 def _without_ticks(card: StatusCard) -> StatusCard:
-    """The card without what changes at every tick."""
+    """Return the card without the fields that change at every tick."""
     tasks = tuple(
         t.model_copy(update={"seconds": None, "tail": "", "note": ""}) for t in card.tasks
     )
@@ -336,12 +338,12 @@ class ShownCards:
         return self._last.get((thread.key, key))
 
     def __iter__(self) -> Iterator[Showing]:
-        """The last showing of every card, the newest last."""
+        """Iterate over the last record of every card, newest last."""
         return iter(tuple(self._last.values()))
 
     def note(self, new: Showing) -> None:
         self._remember(new)
-        # the card stands there: failing would only show it again. Until a restart it is known
+        # the card is on the screen, and failing would only print it again; until a restart it is remembered
         with suppress(Unavailable):
             self._file.append_bounded(new, self._last.values())
 

@@ -1,4 +1,4 @@
-"""What a typed line means while a card is open. Numbers and `yes` press what is open; commands are the same everywhere."""
+"""Interprets a typed line while a card is open. Numbers and `yes` press its choices; commands work everywhere."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from bot.core.states import Status
 _LEAVING_WORDS = frozenset({"/quit", "quit", "/exit", "exit"})
 _YES_WORDS = frozenset({"y", "yes", "はい"})
 _SLASHED = re.compile(r"(/[A-Za-z-]+)(?:\s+\S+)?")
-"""A path has more slashes, and a sentence more words."""
+"""Matches a mistyped command; a path has more slashes, and a sentence more words."""
 _NUMBERED = re.compile(r"([0-9]{1,2})(?:[.):]?\s+(.+))?", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Leaving:
-    """The person goes; agents go on."""
+    """The person leaves; agents go on."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ class FreeText:
 class PressedChoice:
     choice: Choice
     text: str = ""
-    """Given in the same line, for a choice that wants one."""
+    """Text given on the same line, for a choice that needs one."""
     answers: dict[int, str] = field(default_factory=dict[int, str])
 
 
 @dataclass(frozen=True)
 class NoMeaning:
-    """It means nothing here, and this is why."""
+    """The line has no meaning here, with the reason."""
 
     why: str
 
@@ -50,7 +50,7 @@ LineMeaning = Leaving | Command | PressedChoice | FreeText | NoMeaning
 
 
 def meaning_of(line: str, card: Card | None) -> LineMeaning:
-    """What a line means while `card` is the newest open one."""
+    """Return the meaning of a line; `card` is the newest open one."""
     text = line.strip()
     if text.lower() in _LEAVING_WORDS:
         return Leaving()
@@ -67,12 +67,12 @@ def meaning_of(line: str, card: Card | None) -> LineMeaning:
 
 
 def agrees(line: str) -> bool:
-    """The answer to «are you sure?»"""
+    """Whether the line is a yes to «are you sure?»"""
     return line.strip().lower() in _YES_WORDS
 
 
 def stops(line: str) -> bool:
-    """Stop counts whatever was asked."""
+    """Whether the line is a stop command, which counts as an answer to any question."""
     command = parse_command(line)
     return command is not None and command.word is Word.STOP
 
@@ -109,14 +109,14 @@ def _meaning_of_number(text: str, numbered: re.Match[str], card: Card | None) ->
     return NoMeaning(f"There is no choice {number} now.")
 
 
-# What can be chosen with the arrow keys: the choices of a card, and the options of its questions.
+# What can be selected with the arrow keys: the choices of a card, and the options of its questions.
 
 _ANSWER_LINE = re.compile(r"[dD]0*([1-9][0-9]{0,2})[:.]\s*(.+)")
 
 
 @dataclass(frozen=True)
 class Pick:
-    """`line` is what could be typed to the same effect."""
+    """A selectable item. `line`: what could be typed instead."""
 
     label: str
     line: str
@@ -135,7 +135,9 @@ def picks_on(card: Card | None) -> tuple[Pick, ...]:
 
 
 def picked_answers(line: str, card: Card | None) -> dict[int, str]:
-    """By number of the question, if every line of it is one of a question's own options, word for word."""
+    """Return the answers by question number, if every line is exactly one of a question's options; otherwise an empty
+    mapping.
+    """
     known = {question.number: _options_of(question) for question in _open_questions(card)}
     found: dict[int, str] = {}
     for part in line.strip().splitlines():
@@ -161,12 +163,11 @@ def _options_of(question: Question) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*default, *question.options)))
 
 
-# The cards whose choices can still be pressed. The newest one is meant when somebody types a
-# number.
+# The cards whose choices can still be pressed. A typed number refers to the newest one.
 
 
 def ends_thread(card: Card) -> bool:
-    """Whether a card says that its session is over: what is asked for next is a new one."""
+    """Whether the card says that its session is over, so that the next request starts a new one."""
     match card:
         case SummaryCard() | AnswerCard(key="discarded" | "elsewhere"):
             return True
@@ -177,7 +178,7 @@ def ends_thread(card: Card) -> bool:
 
 
 def primary_choice(card: Card) -> Choice | None:
-    """What Enter presses: the choice that is offered first, unless it does harm."""
+    """Return the choice that Enter presses: the primary one, or else the first unless it is dangerous."""
     choices = lay_out(card).choices
     chosen = next((choice for choice in choices if choice.style is Style.PRIMARY), None)
     if chosen is None and choices and choices[0].style is not Style.DANGER:
@@ -186,7 +187,7 @@ def primary_choice(card: Card) -> Choice | None:
 
 
 def waits_for_person(card: Card) -> bool:
-    """Whether something on it can be pressed, or a question on it be answered in words."""
+    """Whether the card has a choice to press or a question to answer."""
     if isinstance(card, QuestionsCard) and card.decided is None:
         return any(question.answer is None for question in card.questions)
     return bool(lay_out(card).choices)
@@ -197,12 +198,12 @@ class OpenCards:
         self._cards: dict[tuple[str, str], Card] = {}
 
     def take(self, thread: Thread, card: Card) -> None:
-        """A card was shown. The last one shown is the newest, also where nothing on it has changed."""
+        """Record that a card was shown. It becomes the newest one even if unchanged."""
         self._cards.pop((thread.key, card.key), None)
         if ends_thread(card):
             self._close(thread, lambda _: True)
         elif isinstance(card, StatusCard):
-            # never open itself: it only tells how things stand, and Stop has a key of its own
+            # never open itself: it only shows the state, and Stop has its own key
             if card.status != Status.PAUSED:
                 self._close(thread, lambda open_card: isinstance(open_card, StoppedCard))
         elif waits_for_person(card):

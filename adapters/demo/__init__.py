@@ -1,4 +1,4 @@
-"""The model and the coding agent of `gwt-bot demo`. Both are played, say so, and refuse to serve anywhere else."""
+"""The model and the coding agent of `gwt-bot demo`. Both are simulated, say so, and refuse to work anywhere else."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from bot.core.errors import Refused
 STAGE_VARIABLE = "GWT_BOT_STAGE"
 STAGES = ("demo", "tests")
 MARKER = ".gwt-sample"
-"""A file at the top of the sample repository, committed. The played agent works nowhere else."""
+"""A committed file at the top of the sample repository. The simulated agent works nowhere else."""
 
 
 def require_stage(environ: Mapping[str, str]) -> None:
-    """Refuse unless this is the demo or a test: nobody may take played work for real work."""
+    """Raise Refused unless this is the demo or a test, so that nobody takes simulated work for real work."""
     if environ.get(STAGE_VARIABLE) in STAGES:
         return
     raise Refused(

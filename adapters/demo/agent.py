@@ -1,4 +1,4 @@
-"""The played coding agent: an executable that reads its prompt file, writes tests and code, commits, and ends.
+"""The simulated coding agent: an executable that reads its prompt file, writes tests and code, commits, and ends.
 
 `python -m adapters.demo.agent --prompt-file F --conversation ID [--resume]`, in a worktree of the sample repository.
 """
@@ -19,7 +19,7 @@ from adapters.demo.brief import DemoPiece
 from adapters.demo.work import WORK, Repair, TaskOrder, WorkStep, adapted_file, commit_message
 from bot.core.errors import Refused
 
-# The worktree it stands in: reading, writing, testing and committing there.
+# Its worktree: reading, writing, testing and committing there.
 
 _IDENTITY = (
     "-c",
@@ -32,13 +32,13 @@ _IDENTITY = (
 
 
 class GitFailedError(Exception):
-    """git said no; the message is what it said."""
+    """git failed; the message is its output."""
 
 
 class Worktree:
     def __init__(self, path: Path, environ: Mapping[str, str]) -> None:
         self._path = path
-        # The agent's own import path is nobody else's business.
+        # the agent's own import path must not affect the programs it starts
         self._environ = {name: value for name, value in environ.items() if name != "PYTHONPATH"}
 
     def has_committed(self, path: str) -> bool:
@@ -51,12 +51,12 @@ class Worktree:
         target = self._path / path
         target.parent.mkdir(exist_ok=True)
         target.write_text(content, encoding="utf-8")
-        # Python takes a file of the same size and second for the one it has compiled already.
+        # Python would take a file of the same size and second for the one already compiled
         for compiled in (target.parent / "__pycache__").glob(f"{target.stem}.*.pyc"):
             compiled.unlink(missing_ok=True)
 
     def restore(self, path: str) -> None:
-        """As it was committed: what a stopped run left in the folder or in the index is gone."""
+        """Restore the file as committed, dropping what a stopped run left in the folder or index."""
         self._git("checkout", "HEAD", "--", path)
 
     def commit(self, path: str, message: str) -> None:
@@ -64,12 +64,12 @@ class Worktree:
         self._git(*_IDENTITY, "commit", "--quiet", "-m", message)
 
     def run_tests(self) -> str:
-        """The last line of what the tests say."""
+        """Run the tests and return the last line of their output."""
         done = self._run(sys.executable, "-m", "unittest", "discover", "-s", "tests", "-t", ".")
         return (done.stderr.strip().splitlines() or ["(no output)"])[-1]
 
     def clear_own_lock(self) -> None:
-        """A stop in the middle of a commit leaves git's lock behind; nobody else commits in this worktree."""
+        # A stop during a commit leaves git's lock behind; nobody else commits in this worktree.
         lock = self._git("rev-parse", "--path-format=absolute", "--git-path", "index.lock").strip()
         Path(lock).unlink(missing_ok=True)
 
@@ -92,20 +92,18 @@ class Worktree:
         )
 
 
-# How fast it works: a pause after every step, or no step before a file is there.
-#
-# A test that needs agents at work holds them by such a file, and lets them go on once it has seen
-# what it came for.
+# Its speed: a pause after every step, or no step before a file exists. A test that needs running agents holds them by
+# such a file, and creates it once it has checked what it wanted.
 
 HELD_UNTIL = "until:"
-"""`GWT_BOT_PACE=until:/tmp/go`: it waits at its first step for that file."""
+"""`GWT_BOT_PACE=until:/tmp/go`: it waits for that file before its first step."""
 _LOOK_EVERY = 0.05
 LONGEST_SECONDS = 900
 """Seconds after which it goes on without it."""
 
 
 class AgentPace:
-    """Read from words, as the environment has them."""
+    """The pace, parsed from an environment variable."""
 
     def __init__(self, told: str) -> None:
         held = told.startswith(HELD_UNTIL)
@@ -113,7 +111,7 @@ class AgentPace:
         self._seconds = 0.0 if held else float(told)
 
     def step(self) -> None:
-        """Wait as long as a step is to take."""
+        """Wait as long as a step takes."""
         deadline = time.monotonic() + LONGEST_SECONDS
         while self._until and not self._until.exists() and time.monotonic() < deadline:
             time.sleep(_LOOK_EVERY)
@@ -197,7 +195,7 @@ def _require_sample(worktree: Worktree) -> None:
 
 
 class PlayedAgent:
-    """Goes on from what it finds, so that being run twice changes nothing."""
+    """Continues from what it finds, so that running it twice changes nothing."""
 
     def __init__(self, worktree: Worktree, pace: AgentPace) -> None:
         self._worktree = worktree
@@ -230,7 +228,7 @@ class PlayedAgent:
 
     def _work(self, order: TaskOrder, piece: DemoPiece) -> int:
         work = WORK[piece.name]
-        # Even a new conversation may follow one that was stopped in the middle of a commit.
+        # even a new conversation may follow one that was stopped during a commit
         self._worktree.clear_own_lock()
         self._tell(order.heading)
         self._tell("Read CLAUDE.md: tests first, money in whole cents")
@@ -247,9 +245,9 @@ class PlayedAgent:
         return 0
 
     def _step(self, order: TaskOrder, piece: DemoPiece, step: WorkStep) -> None:
-        """Write the file as it is wanted, or make it so where an earlier run has committed it."""
+        """Write the file as wanted, or restore it if an earlier run has committed it."""
         there = self._worktree.has_committed(step.path)
-        # Read from the commit: what lies in the folder may be half written.
+        # read from the commit, because the file in the folder may be incomplete
         before = self._worktree.committed(step.path) if there else step.content
         wanted = adapted_file(piece, step, before, order.width, order.wishes)
         if there and wanted == before:
@@ -265,7 +263,7 @@ class PlayedAgent:
         self._commit(step.path, step.commit)
 
     def _repair(self, repair: Repair) -> None:
-        # Read from the commit: what lies in the folder may be half written.
+        # read from the commit, because the file in the folder may be incomplete
         text = self._worktree.committed(repair.path)
         if repair.wrong not in text:
             self._tell(f"{repair.path} is put right already")
@@ -283,7 +281,7 @@ class PlayedAgent:
         self._tell(f"Commit {message}")
 
     def _note(self, notebook: str, content: str, file: str) -> None:
-        """Write down for others what is no part of this task, once."""
+        # Notes an observation for others that is not part of the task, once.
         path = Path(notebook)
         if notebook and path.parent.is_dir() and not path.exists():
             told = {"content": content, "evidence": [{"type": "file", "ref": file}]}

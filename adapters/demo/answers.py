@@ -1,4 +1,4 @@
-"""What the played model answers to each question, and its verdicts, summaries and proposals."""
+"""The simulated model's answers to each question, and its verdicts, summaries and proposals."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from adapters.demo.planning import breakdown, plan_document, spec_document
 from adapters.demo.texts import english, languages
 from bot.core.pull_text import begun_small
 
-# Verdicts on finished work, on a task that was cut too large, and on the whole: by facts, and by
-# what a request wants played.
+# Verdicts on finished work, on a task that was too large, and on the whole session: by facts, and by cues in the
+# request.
 
 OVERSIZED = ("cut too large", "大きく切りすぎ")
-"""With these words in the request its first task is too large, until it is cut anew."""
+"""With these words in the request its first task is judged too large, until it is split."""
 UNMET = ("leave something out", "何かを抜かして")
-"""The first task is never finished."""
+"""With these words the first task is never judged finished."""
 DOUBTFUL = ("only i can tell", "私にしか分からない")
-"""A person has to decide on the first task."""
+"""With these words a person must decide about the first task."""
 UNPLANNED = ("more than is planned", "計画より多く")
-"""At the end an export is missing, until there is one."""
+"""With these words an export is judged missing at the end, until there is one."""
 FIRST_TASK = "T001"
 REPLANNED_PARTS = 3
 
 
 def work_verdict(brief: Brief) -> dict[str, object]:
-    """Done, unless the tests, the signs or the request say otherwise."""
+    """Judge a task as done, unless its tests, other evidence or the request say otherwise."""
     outcome, told, missing = _judged(brief)
     return {
         "verdict": outcome,
@@ -51,7 +51,7 @@ def work_verdict(brief: Brief) -> dict[str, object]:
 
 def _judged(brief: Brief) -> tuple[str, str, list[str]]:
     phrases, task = brief.texts.replies, brief.entry("task")
-    # behind "passed" stands how many tests ran
+    # "passed" is followed by the number of tests
     if any(not text(check, "result").startswith("passed") for check in brief.entries("checks")):
         return "continue", phrases.failed, []
     signs = brief.entries("signs") if brief.data.get("signs_accepted") is not True else ()
@@ -75,7 +75,9 @@ def _sign(sign: JsonObject) -> str:
 
 
 def replanned(brief: Brief) -> dict[str, object]:
-    """The work itself first; then parts that the played agent can only note, each after the one before."""
+    """Split a task: the work itself first, then parts that the simulated agent can only note, each depending on the one
+    before.
+    """
     return {
         "tasks": [
             _part(brief, brief.entry("task"), number) for number in range(1, REPLANNED_PARTS + 1)
@@ -99,7 +101,7 @@ def _part(brief: Brief, task: JsonObject, number: int) -> dict[str, object]:
 
 
 def _plain(name: str) -> str:
-    """A part of a part is no part of a part of a part."""
+    # The prefixes of parts are removed, so that splitting a part again does not nest them.
     for texts in languages():
         head = re.escape(texts.replies.part).replace(re.escape("{number}"), "[0-9]+")
         name = re.sub(head.replace(re.escape("{name}"), ""), "", name)
@@ -107,7 +109,9 @@ def _plain(name: str) -> str:
 
 
 def final_verdict(brief: Brief) -> dict[str, object]:
-    """Complete, unless a requirement has no completed task, or the request wants more than was planned."""
+    """Judge the session as complete, unless a requirement has no completed task, or the request wants more than was
+    planned.
+    """
     phrases, title = brief.texts.replies, brief.texts.pieces["export"].title
     missing = [phrases.unserved.format(id=id) for id in strings(brief.data, "not_done")]
     wanted = mentions(brief.request, UNPLANNED) and not _there(brief)
@@ -139,7 +143,7 @@ def _export(brief: Brief, title: str) -> dict[str, object]:
     }
 
 
-# Summaries of finished work and old talk: from the facts that are given, nothing else.
+# Summaries of finished work and old conversation, only from the given facts.
 
 _LONGEST_COMMIT_TITLE = 72
 _QUOTED_WORDS = 12
@@ -147,7 +151,7 @@ _COMMIT_TYPES = {"documentation": "docs", "investigation": "chore", "integration
 
 
 def compressed_talk(brief: Brief) -> dict[str, object]:
-    """Who spoke, and how they began."""
+    """Return who spoke, with the beginning of each message."""
     phrases = brief.texts.replies
     told = [
         f"{text(message, 'role')}: {_beginning(text(message, 'content'))}"
@@ -197,7 +201,7 @@ def branch_summary(brief: Brief) -> dict[str, object]:
 
 
 def _title(task: JsonObject) -> str:
-    """A Conventional Commits title. Only the type and the scope have to be plain letters."""
+    """Return a Conventional Commits title. Only type and scope must be plain letters."""
     kind = _COMMIT_TYPES.get(text(task, "type"), "feat")
     piece = piece_in(strings(task, "files"))
     head = f"{kind}({piece.name}): " if piece else f"{kind}: "
@@ -206,7 +210,7 @@ def _title(task: JsonObject) -> str:
 
 
 def _checks(brief: Brief) -> str:
-    """How the tests went, by what the bot recorded of them."""
+    """Return the results of the tests as recorded by the bot."""
     lines = [
         f"- `{text(check, 'command') or 'tests'}`: {text(check, 'result') or '?'}"
         for check in brief.entries("checks")
@@ -215,7 +219,7 @@ def _checks(brief: Brief) -> str:
 
 
 def _finished(brief: Brief) -> list[str]:
-    """Tasks by name, whether they are told as names or as objects."""
+    """Return the names of the tasks, which may be given as names or objects."""
     return strings(brief.data, "finished_tasks") or [
         f"{text(task, 'key')} {_name(task)}".strip() for task in brief.entries("finished_tasks")
     ]
@@ -231,7 +235,7 @@ def _name(task: JsonObject) -> str:
     return text(task, "name") or text(task, "title")
 
 
-# Wishes and observations, sorted by their own words.
+# Change requests and observations, classified by their own words.
 
 _PROPOSAL_TYPES = (
     ("fix", ("fix", "wrong", "bug", "crash", "修正", "不具合")),
@@ -248,7 +252,7 @@ def estimated_risk(brief: Brief) -> dict[str, object]:
 
 
 def proposals(brief: Brief) -> dict[str, object]:
-    """One proposal for all that rest on the same file."""
+    """Return one proposal for all observations about the same file."""
     groups: dict[str, list[JsonObject]] = {}
     for one in brief.entries("observations"):
         if text(one, "id") and line(text(one, "content")):
@@ -275,7 +279,7 @@ def _ground(one: JsonObject) -> str:
     return next((text(ground, "ref") for ground in entries(one, "evidence")), "")
 
 
-# The first line of the system message says which question is asked.
+# The first line of the system message names the question.
 
 
 def answer(system: str, user: str, today: str, *, schema: JsonObject | None = None) -> str:
@@ -295,7 +299,7 @@ def answer(system: str, user: str, today: str, *, schema: JsonObject | None = No
 
 
 def asked(system: str) -> str:
-    """`# Clarify` → `clarify`."""
+    """Return the name of the question: `# Clarify` → `clarify`."""
     lines = system.strip().splitlines()
     return lines[0].lstrip("#").strip().lower() if lines else ""
 

@@ -1,4 +1,4 @@
-"""What the played model is told with a question, and which modules a request and later wishes lead to."""
+"""The data the simulated model gets with a question, and the modules a request and later change requests lead to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import cast
 
 from adapters.demo.texts import PartText, Texts, english, japanese, languages
 
-# The data of a question, read tolerantly. Nothing else is known when it is answered.
+# The data of a question, parsed tolerantly. Nothing else is known when it is answered.
 
 JsonObject = Mapping[str, object]
 
@@ -48,14 +48,14 @@ class Brief:
 
     @property
     def wishes(self) -> tuple[str, ...]:
-        """What was wanted different, oldest first: earlier wishes stand in the specifications that took them in."""
+        """Return all change requests, oldest first; earlier ones are found in the specifications that include them."""
         written = text(self.entry("previous"), "spec"), self.text("spec")
         found = [wish for spec in written for wish in _wishes_in(spec)]
         return tuple(dict.fromkeys(wish for wish in (*found, self.wish) if wish))
 
     @property
     def wish(self) -> str:
-        """The newest of them, on one line."""
+        """Return the newest change request, on one line."""
         return line(self.text("change_request"))
 
     def _wants_japanese(self) -> bool:
@@ -67,7 +67,7 @@ class Brief:
 
 
 def is_japanese(words: str) -> bool:
-    """Whether kana and kanji are a good part of the letters; without any kana it may be Chinese."""
+    """Whether a good part of the letters is kana and kanji; without any kana it may be Chinese."""
     letters = [letter for letter in words if letter.isalpha()]
     names = [unicodedata.name(letter, "") for letter in letters]
     kana = sum(name.startswith(("HIRAGANA", "KATAKANA")) for name in names)
@@ -76,12 +76,12 @@ def is_japanese(words: str) -> bool:
 
 
 def for_comparison(words: str) -> str:
-    """Ready for comparison: full-width letters and capitals do not matter."""
+    """Normalise for comparison: full-width letters and capitals do not matter."""
     return unicodedata.normalize("NFKC", words).casefold()
 
 
 def mentions(words: str, cues: tuple[str, ...]) -> bool:
-    """Whether any of the cues stands in these words."""
+    """Whether the text contains any of the cues."""
     return any(cue in for_comparison(words) for cue in cues)
 
 
@@ -126,7 +126,7 @@ def _wishes_in(spec: str) -> list[str]:
 
 
 def _object(words: str) -> dict[str, object]:
-    """The user message as a JSON object; anything else is taken for the bare request."""
+    """Parse the user message as a JSON object; anything else is taken for the bare request."""
     try:
         value: object = json.loads(words)
     except ValueError:
@@ -134,18 +134,18 @@ def _object(words: str) -> dict[str, object]:
     return cast("dict[str, object]", value) if isinstance(value, dict) else {}
 
 
-# The modules that can be played, and which of them a request and its wishes lead to.
+# The modules the demo can build, and which of them a request and its changes lead to.
 
 
 @dataclass(frozen=True)
 class DemoPiece:
-    """A module of the sample repository that is not there yet, with its tests."""
+    """A module that the sample repository lacks, with its tests."""
 
     name: str
     cues: tuple[str, ...]
-    """Words by which people mean it."""
+    """Words that people use for it."""
     needs: str = ""
-    """The piece whose code it calls."""
+    """The module whose code it calls."""
 
     @property
     def module(self) -> str:
@@ -172,7 +172,7 @@ PIECES = {piece.name: piece for piece in (*BASIC, *MORE)}
 TOO_LARGE = ("everything at once", "全部まとめて")
 """A request with these words is too large for one plan."""
 ALSO = ("also add", "add another", "additionally", "も追加", "も作って", "も欲しい", "もほしい")
-"""A wish with these words is for something new."""
+"""A change request with these words asks for something new."""
 
 WIDTH = 32
 _WIDTH = re.compile(r"(?<![0-9])([0-9]{1,4})[ -]*(?:columns?\b|桁|カラム)")
@@ -180,25 +180,25 @@ _NARROWEST, _WIDEST = 24, 120
 
 
 def width(words: Iterable[str]) -> int:
-    """How wide a receipt is wanted, by the last of these words that says it."""
+    """Return the requested width of a receipt; the last number named counts."""
     named = [named for word in words for named in widths(word)]
     return named[-1] if named else WIDTH
 
 
 def widths(words: str) -> list[int]:
-    """`40 columns`, `４０桁`. What no receipt fits into, or no paper is as wide as, does not count."""
+    """Return the widths named in a text, as in `40 columns` or `４０桁`. Implausible ones are ignored."""
     named = [int(found) for found in _WIDTH.findall(for_comparison(words))]
     return [columns for columns in named if _NARROWEST <= columns <= _WIDEST]
 
 
 def part_of(brief: Brief) -> PartText | None:
-    """The part of a larger request that this request is."""
+    """Return which part of a larger request this request is, or None."""
     parts = (part for texts in languages() for part in texts.parts)
     return next((part for part in parts if part.body in brief.request), None)
 
 
 def asked_for(brief: Brief) -> list[DemoPiece]:
-    """What the request itself leads to; nearly always the three pieces of the story."""
+    """Return the modules for the request itself, nearly always the three basic ones."""
     part = part_of(brief)
     if part:
         return [PIECES[name] for name in part.pieces]
@@ -209,7 +209,7 @@ def asked_for(brief: Brief) -> list[DemoPiece]:
 
 
 def planned(brief: Brief) -> list[DemoPiece]:
-    """All pieces of the plan, those that were wished for later at the end."""
+    """Return all modules of the plan; those requested later are at the end."""
     pieces = asked_for(brief)
     for wish in brief.wishes:
         pieces += added(wish, pieces)
@@ -217,7 +217,7 @@ def planned(brief: Brief) -> list[DemoPiece]:
 
 
 def added(wish: str, pieces: list[DemoPiece]) -> list[DemoPiece]:
-    """What a wish adds to the pieces of a plan."""
+    """Return the modules a change request adds to a plan."""
     left = [piece for piece in MORE if piece not in pieces]
     named = [piece for piece in left if mentions(wish, piece.cues)]
     if named or touched(wish, pieces) or not mentions(wish, ALSO):
@@ -226,18 +226,18 @@ def added(wish: str, pieces: list[DemoPiece]) -> list[DemoPiece]:
 
 
 def touched(wish: str, pieces: Iterable[DemoPiece]) -> list[DemoPiece]:
-    """Which of these pieces a wish is about."""
+    """Return the modules a change request is about."""
     return [piece for piece in pieces if mentions(wish, piece.cues)]
 
 
 def piece_in(files: Iterable[str]) -> DemoPiece | None:
-    """The piece whose module is among these files."""
+    """Return the module that is among these files, or None."""
     named = set(files)
     return next((piece for piece in PIECES.values() if piece.module in named), None)
 
 
 def _with_needs(brief: Brief, pieces: list[DemoPiece]) -> list[DemoPiece]:
-    """And the pieces they need, unless those are in the repository already."""
+    """Return the modules with those they depend on, unless these are in the repository already."""
     there = text(brief.entry("repository"), "directory_tree")
     needed = {piece.needs for piece in pieces if piece.needs and f"{piece.needs}.py" not in there}
     return [piece for piece in PIECES.values() if piece.name in needed or piece in pieces]

@@ -1,4 +1,4 @@
-"""How the played model understands people: a request, answers in their own words, changes, questions."""
+"""How the simulated model interprets people: a request, answers in their own words, changes, questions."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def clarify(brief: Brief) -> dict[str, object]:
 
 
 def answers(brief: Brief) -> dict[str, object]:
-    """What can be mapped to a question; the rest stays open."""
+    """Return the answers that can be assigned to a question; other questions stay open."""
     said = for_comparison(brief.text("said"))
     asked = [_Asked(number, q) for number, q in enumerate(brief.entries("questions"), 1)]
     found: dict[str, str] = {}
@@ -87,14 +87,14 @@ def answers(brief: Brief) -> dict[str, object]:
 
 
 def _named(brief: Brief) -> JsonObject:
-    """The earlier session that the request names by its title, the longest one."""
+    """Return the earlier session whose title the request names; the longest title wins."""
     titles = [(for_comparison(text(one, "title")), one) for one in brief.entries("earlier")]
     named = [(len(t), one) for t, one in titles if t and t in for_comparison(brief.request)]
     return max(named, key=lambda pair: pair[0])[1] if named else {}
 
 
 def _open(brief: Brief) -> list[PlayedQuestion]:
-    """The questions about what is to be built, but for those that are decided already."""
+    """Return the questions about what is to be built, without those already decided."""
     built = {piece.name for piece in asked_for(brief)}
     decided = {text(d, "question") for d in brief.entries("decisions") if text(d, "answer")}
     return [
@@ -107,7 +107,7 @@ def _open(brief: Brief) -> list[PlayedQuestion]:
 
 @dataclass(frozen=True)
 class _Asked:
-    """An open question, and its place among them."""
+    """An open question, and its number among them."""
 
     number: int
     told: JsonObject
@@ -121,7 +121,7 @@ class _Asked:
         return strings(self.told, "options")
 
     def chosen(self, clause: str) -> list[str]:
-        """The options that a clause means: it holds the whole option, or words that mean it."""
+        """Return the options a clause means: it contains the whole option, or words for it."""
         whole = [option for option in self.options if for_comparison(option) in clause]
         return whole or [
             o for o, cues in zip(self.options, self._cues(), strict=False) if mentions(clause, cues)
@@ -154,13 +154,13 @@ _ORDINAL = re.compile(
 
 
 def _clauses(said: str) -> Iterator[str]:
-    """A new clause begins at a full stop, a comma, an "and", and where a question is named by its id."""
+    # A new clause begins at a full stop, a comma, an "and", and where a question is named by its id.
     for sentence in _CLAUSE.split(said):
         yield from re.split(r"(?=\bd[0-9]{1,2}(?![0-9]))", sentence)
 
 
 def _read(clause: str, asked: Sequence[_Asked], found: dict[str, str], unclear: list[str]) -> None:
-    """One clause: which question is it about, and what is the answer?"""
+    """Assign one clause to the question it is about, with its answer."""
     number, option, words = _pointed(clause, asked)
     if number is None:
         meant = [(one, one.chosen(clause)) for one in asked if one.id not in found]
@@ -178,7 +178,7 @@ def _read(clause: str, asked: Sequence[_Asked], found: dict[str, str], unclear: 
 
 
 def _pointed(clause: str, asked: Sequence[_Asked]) -> tuple[int | None, int, str]:
-    """The place of the question that is pointed at, the place of the option, and an answer in free words."""
+    """Return the number of the question a clause refers to, the number of the option, and an answer in free text."""
     about, option, words = None, 0, ""
     by_id = _ID.search(clause)
     if by_id:
@@ -193,7 +193,7 @@ def _pointed(clause: str, asked: Sequence[_Asked]) -> tuple[int | None, int, str
     return about, option, words
 
 
-# Judgements: of people's words, of what a change touches, of the next step, of a plan.
+# Judgements: of people's messages, of what a change affects, of the next step, of a plan.
 
 THANKS = (
     "thank",
@@ -214,15 +214,15 @@ WANTED += ("columns", "桁", "して", "ください", "変え", "追加", "欲�
 ELSEWHERE = ("completely different", "entirely different", "another project", "different shop")
 ELSEWHERE += ("unrelated", "new project", "全く別", "まったく別", "別のプロジェクト", "別の店")
 CONTRADICTION = ("contradiction", "矛盾")
-"""A specification with this word in it has a critical finding, until it is written anew with the findings."""
+"""A specification with this word has a critical finding, until it is rewritten with the findings."""
 HOPELESS = ("hopeless contradiction", "解けない矛盾")
-"""With these words it stays."""
+"""With these words the finding stays."""
 
 _ASKS = re.compile(r"(?:what|when|why|how|which|who|where)\b|.*(?:\?|か。?)$", re.DOTALL)
 
 
 def sort_words(brief: Brief) -> dict[str, object]:
-    """Talk, question or change? Whatever is neither of the first two is wanted different."""
+    """Classify a message as talk, question or change; whatever is neither of the first two is a change."""
     said, phrases = brief.text("said"), brief.texts.replies
     if asks(said):
         return {"kind": "question", "reply": state_of_things(brief), "reason": phrases.question}
@@ -251,7 +251,7 @@ def chats(said: str) -> bool:
 
 
 def state_of_things(brief: Brief) -> str:
-    """How things stand: an honest answer to whatever was asked."""
+    """Return a factual description of the state, as the answer to any question."""
     phrases = brief.texts.replies
     session = brief.entry("session")
     names = tuple({"name": name} for name in strings(session, "tasks"))
@@ -264,7 +264,7 @@ def state_of_things(brief: Brief) -> str:
 
 
 def impact(brief: Brief) -> dict[str, object]:
-    """The tasks that write what the change names, and those it names by their key."""
+    """Return the tasks that produce what the change names, and those it names by their key."""
     phrases = brief.texts.replies
     affected = [
         {"key": text(task, "key"), "why": why}
@@ -276,7 +276,7 @@ def impact(brief: Brief) -> dict[str, object]:
 
 
 def next_step(brief: Brief) -> dict[str, object]:
-    """The usual one: the played model has no reason to think otherwise."""
+    """Choose the default step, if it is offered."""
     offered = [text(option, "id") for option in brief.entries("options")]
     usual = brief.text("default")
     choice = usual if usual in offered or not offered else offered[0]
@@ -284,7 +284,7 @@ def next_step(brief: Brief) -> dict[str, object]:
 
 
 def quality(brief: Brief) -> dict[str, object]:
-    """A task that does not say when it is done spoils a breakdown."""
+    """Judge a plan; a task without acceptance criteria lowers its score."""
     phrases = brief.texts.replies
     issues = [
         phrases.no_acceptance.format(key=text(task, "key"))
@@ -308,7 +308,7 @@ def _name(task: JsonObject) -> str:
 
 
 def _touched(brief: Brief, task: JsonObject) -> str:
-    """Why a task is affected; empty: it is not."""
+    """Return why a task is affected; empty if it is not."""
     phrases, change = brief.texts.replies, brief.text("change")
     if re.search(
         rf"\b{re.escape(for_comparison(text(task, 'key')))}\b", for_comparison(change), re.ASCII
@@ -319,7 +319,7 @@ def _touched(brief: Brief, task: JsonObject) -> str:
 
 
 def _cues(task: JsonObject) -> tuple[str, ...]:
-    """What people call it: by the piece it writes, else by the longer words of its name."""
+    """Return words people use for a task: those of its module, or else the longer words of its name."""
     piece = piece_in(strings(task, "files")) or _piece_named(_name(task))
     if piece:
         return piece.cues
@@ -327,7 +327,7 @@ def _cues(task: JsonObject) -> tuple[str, ...]:
 
 
 def _piece_named(name: str) -> DemoPiece | None:
-    """The piece whose word stands first in a name: “Checkout with discounts” is the checkout."""
+    """Return the module whose word comes first in a name: “Checkout with discounts” is the checkout."""
     places = {
         min(
             for_comparison(name).find(cue) for cue in piece.cues if cue in for_comparison(name)

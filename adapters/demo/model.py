@@ -1,4 +1,4 @@
-"""The played model: a server on the loopback that speaks OpenAI's chat completions and takes its answers from the script."""
+"""The simulated model: a server on the loopback interface with OpenAI's chat completions API and scripted answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from adapters.demo.answers import answer, asked
 PATH = "/v1/chat/completions"
 BODY_LIMIT = 8_000_000
 REQUEST_SECONDS = 30.0
-"""Seconds in which a request has to arrive."""
+"""Seconds in which a request must arrive."""
 
 
 def _today() -> date:
@@ -42,9 +42,9 @@ class PlayedModel:
         self._today = today
         self._server: asyncio.Server | None = None
         self.asked: list[str] = []
-        """The questions that reached it, in their order."""
+        """The questions received, in order."""
         self.talks: set[asyncio.Task[object]] = set()
-        """Those that are being answered right now."""
+        """The requests being answered at the moment."""
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._talk, "127.0.0.1", 0)
@@ -74,7 +74,7 @@ class PlayedModel:
         return answer(system, user, self._today().isoformat(), schema=schema)
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection, one request: the end of the answer is the end of the connection."""
+        # One request per connection, which is closed after the answer.
         task = cast("asyncio.Task[object]", asyncio.current_task())
         self.talks.add(task)
         try:
@@ -82,7 +82,7 @@ class PlayedModel:
             writer.write(reply)
             await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError, TimeoutError):
-            # The one who asked has left in the middle; there is nobody to tell.
+            # the client has disconnected
             pass
         finally:
             self.talks.discard(task)
@@ -162,7 +162,7 @@ async def _read(reader: asyncio.StreamReader) -> _Request:
 
 
 def _messages(request: _Request, key: str) -> _Messages:
-    """What was asked, or what is wrong with the asking."""
+    """Return the messages of a request, or raise an error that says what is wrong with it."""
     if (request.method, request.path.partition("?")[0]) != ("POST", PATH):
         raise _BadRequestError(404, f"The played model knows only POST {PATH}.")
     if request.headers.get("authorization") != f"Bearer {key}":
@@ -189,7 +189,7 @@ def _schema(fields: Mapping[str, object]) -> dict[str, object] | None:
 
 
 def _said(fields: Mapping[str, object], role: str) -> str:
-    """What the last message of a role says."""
+    """Return the content of the last message with this role."""
     messages = fields.get("messages")
     if not isinstance(messages, list) or not messages:
         raise _BadRequestError(400, "There are no messages.")

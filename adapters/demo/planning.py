@@ -1,4 +1,4 @@
-"""The specification, the plan and the tasks that the played model writes."""
+"""The specification, the plan and the tasks that the simulated model writes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from adapters.demo.brief import (
 )
 from adapters.demo.texts import PieceText, english, languages
 
-# spec.md and plan.md: fixed texts that take in what the person said.
+# spec.md and plan.md: fixed texts that include what the person said.
 
 
 def spec_document(brief: Brief) -> str:
@@ -64,7 +64,7 @@ def plan_document(brief: Brief) -> str:
 
 
 def filled_piece(brief: Brief, piece: DemoPiece, keys: dict[str, str] | None = None) -> PieceText:
-    """The text of a piece with the decisions, the wanted width and the keys of other tasks in it."""
+    """Return the text of a module, with decisions, width and keys of other tasks filled in."""
     told = brief.texts.pieces[piece.name]
     values = {
         "width": str(width(brief.wishes)),
@@ -94,7 +94,7 @@ def filled_piece(brief: Brief, piece: DemoPiece, keys: dict[str, str] | None = N
 
 
 def quoted(words: str) -> str:
-    """A person's words, letter for letter; as a quotation no line of them can pass for a heading."""
+    """Quote a person's text unchanged, so that none of its lines is taken for a heading."""
     return "\n".join(f"> {one}".rstrip() for one in words.strip().splitlines()) or "> (nothing)"
 
 
@@ -113,7 +113,7 @@ def _common(brief: Brief) -> dict[str, str]:
 
 
 def _stories(pieces: list[PieceText], wished: list[str]) -> str:
-    """One story a piece; what was wished for later is held against the last one."""
+    """Return one story per module; later change requests become scenarios of the last one."""
     stories: list[str] = []
     for number, piece in enumerate(pieces, 1):
         scenarios = [*piece.scenarios, *(wished if piece is pieces[-1] else ())]
@@ -131,7 +131,7 @@ def _numbered(prefix: str, sentences: Iterable[str]) -> str:
 
 
 def _section(title: str, sentences: list[str]) -> str:
-    """Left out where there is nothing to say."""
+    """Return a section; empty if there is nothing to say."""
     return f"### {title}\n\n{_bullets(sentences)}\n\n" if sentences else ""
 
 
@@ -140,44 +140,43 @@ def _bullets(sentences: Iterable[str]) -> str:
 
 
 def _answer(brief: Brief, number: int) -> str:
-    """What was decided on the n-th question; its default when it was not asked."""
+    """Return the decision on the n-th question, or its default if it was not asked."""
     asked = {texts.questions[number].text for texts in languages()}
     given = (text(d, "answer") for d in brief.entries("decisions") if text(d, "question") in asked)
     return line(next(given, "") or brief.texts.questions[number].options[0])
 
 
-# The tasks of the plan, and what becomes of tasks that are under way when somebody wants
-# something else.
+# The tasks of the plan, and changes to tasks under way.
 
 PARALLELISM = 2
 GONE = ("Cancelled", "Replaced")
-"""States of tasks that nobody does any more."""
+"""States of tasks that nobody works on any more."""
 _AT_ONCE = re.compile(r"\b([1-9])(?: agents| tasks)? at once\b|(?<![0-9])([1-9])(?:つ|人|件)?同時")
 _PRINTED_WIDTH = re.compile(r"[0-9]+(?= columns| 桁)")
 
 
 def breakdown(brief: Brief) -> dict[str, object]:
-    """All tasks: those of a first plan, or those there are with what the change does to them."""
+    """Return all tasks: those of a first plan, or the existing ones with the change applied."""
     now = brief.entries("tasks_now")
     tasks = _under_way(brief, now) if now else _first(brief)
     return {"parallelism": _at_once(brief), "tasks": tasks}
 
 
 def _at_once(brief: Brief) -> int:
-    """As many as somebody asked for: “3 agents at once”, “3つ同時”. The last word counts."""
+    """Return the requested parallelism, as in “3 agents at once” or “3つ同時”; the last number counts."""
     said = (for_comparison(words) for words in (brief.request, *brief.wishes))
     named = [int(one or other) for words in said for one, other in _AT_ONCE.findall(words)]
     return named[-1] if named else PARALLELISM
 
 
 def task_of(piece: DemoPiece, tasks: Sequence[JsonObject]) -> JsonObject | None:
-    """The last task that writes the piece's module."""
+    """Return the last task that writes the module, or None."""
     own = [task for task in tasks if piece_in(strings(task, "files")) is piece]
     return own[-1] if own else None
 
 
 def _first(brief: Brief) -> list[dict[str, object]]:
-    """A task a piece; every wish is held against the tasks it is about."""
+    """Return one task per module; every change request becomes an acceptance criterion of the tasks it is about."""
     pieces = planned(brief)
     keys = {piece.name: f"T{number:03}" for number, piece in enumerate(pieces, 1)}
     tasks = {piece.name: _task(brief, piece, keys) for piece in pieces}
@@ -188,7 +187,7 @@ def _first(brief: Brief) -> list[dict[str, object]]:
 
 
 def _held(brief: Brief) -> Iterator[tuple[str, list[str]]]:
-    """Each wish, and the pieces whose tasks are held against it."""
+    """Yield each change request with the modules whose tasks must satisfy it."""
     pieces = asked_for(brief)
     for wish in brief.wishes:
         new = added(wish, pieces)
@@ -198,10 +197,10 @@ def _held(brief: Brief) -> Iterator[tuple[str, list[str]]]:
 
 
 def _under_way(brief: Brief, now: Sequence[JsonObject]) -> list[dict[str, object]]:
-    """What the change does not touch stays as it is, letter for letter."""
+    """Return the tasks of a changed plan; what the change does not affect stays unchanged."""
     left = [task for task in now if text(task, "state") not in GONE]
     tasks = [_changed(brief, task) if task.get("affected") else _kept(task) for task in left]
-    # What was dropped is there and gone; what never began is not there, and planned anew.
+    # dropped tasks exist with such a state and are not planned again; modules that never had a task are
     new = [piece for piece in planned(brief) if task_of(piece, now) is None]
     for piece in new:
         keys = _keys(tasks) | {piece.name: _next_key([*now, *tasks])}
@@ -218,12 +217,12 @@ def _under_way(brief: Brief, now: Sequence[JsonObject]) -> list[dict[str, object
 
 
 def _kept(task: JsonObject) -> dict[str, object]:
-    """A task as it is; what only the bot knows of it is not repeated."""
+    """Return a task without the fields that only the bot may set."""
     return {name: value for name, value in task.items() if name not in ("state", "affected")}
 
 
 def _changed(brief: Brief, task: JsonObject) -> dict[str, object]:
-    """The same task, held against the change as well."""
+    """Return the task with the change as a further acceptance criterion."""
     acceptance = [_wide(brief, sentence) for sentence in strings(task, "acceptance")]
     line = _line(brief, brief.wish)
     if line not in acceptance:
@@ -234,7 +233,7 @@ def _changed(brief: Brief, task: JsonObject) -> dict[str, object]:
 
 
 def _untold(brief: Brief, task: JsonObject) -> dict[str, object]:
-    """What is not told of a task under way, and must not be lost by editing it."""
+    """Return the fields that are not included in a task under way, and would be lost by editing it."""
     piece = piece_in(strings(task, "files"))
     if piece is None:
         return {}
@@ -245,7 +244,7 @@ def _untold(brief: Brief, task: JsonObject) -> dict[str, object]:
 
 
 def _wide(brief: Brief, sentence: str) -> str:
-    """A sentence about the receipt's width says the width that is wanted now. Wishes stay as they were said."""
+    # A sentence about the receipt's width gets the new width. Quoted change requests stay as they were said.
     wanted = widths(brief.wish)
     if not wanted or "“" in sentence:
         return sentence
@@ -253,7 +252,7 @@ def _wide(brief: Brief, sentence: str) -> str:
 
 
 def _follow_up(brief: Brief, tasks: Sequence[JsonObject], key: str) -> dict[str, object]:
-    """A task of its own for a change that touches none: it goes on where an earlier one was."""
+    """Return a separate task for a change that affects no existing one, after the task it continues."""
     there = [piece for piece in PIECES.values() if task_of(piece, tasks)]
     piece = (touched(brief.wish, there) or there or list(PIECES.values()))[0]
     keys = _keys(tasks) | {piece.name: key}
@@ -289,7 +288,7 @@ def _task(brief: Brief, piece: DemoPiece, keys: dict[str, str]) -> dict[str, obj
 
 
 def _served(brief: Brief, piece: DemoPiece) -> tuple[int, list[str]]:
-    """The number of the piece's story, and its requirements, as the specification counts them."""
+    """Return the number of the module's story, and its requirement ids in the specification."""
     pieces = planned(brief)
     counts = [len(brief.texts.pieces[p.name].requirements) for p in pieces]
     at = pieces.index(piece) if piece in pieces else len(pieces) - 1
@@ -298,7 +297,7 @@ def _served(brief: Brief, piece: DemoPiece) -> tuple[int, list[str]]:
 
 
 def _keys(tasks: Sequence[JsonObject]) -> dict[str, str]:
-    """Where each piece is written."""
+    """Return the task key of each module."""
     own = {name: task_of(piece, tasks) for name, piece in PIECES.items()}
     return {name: text(task, "key") for name, task in own.items() if task}
 

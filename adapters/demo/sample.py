@@ -1,4 +1,7 @@
-"""The sample repository of the demo: a shop's basket in Python. It is made once; what is there already stays as it is."""
+"""The sample repository of the demo: a shop's basket in Python.
+
+It is created once; existing content stays unchanged.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from bot.core.errors import Refused, Unavailable
 
 
 def make_sample(path: Path) -> None:
-    """Make the repository at `path`, unless it is there. A folder with other things in it is left alone."""
+    """Create the repository at `path`, unless it exists. A folder with other content is left alone."""
     if _is_made(path):
         return
     _require_room(path)
@@ -37,12 +40,12 @@ _GIT_SECONDS = 60.0
 
 
 def is_played(path: Path) -> bool:
-    """Whether the story's work is merged already: playing it again would leave the agents nothing to do."""
+    """Whether the demo's work is merged already, so that a second run would leave the agents nothing to do."""
     return _is_made(path) and _has(path, "HEAD:basket/checkout.py")
 
 
 def _is_made(path: Path) -> bool:
-    """The last commit is the proof: a making that was cut short is finished now."""
+    # The last commit proves completeness; an interrupted creation is finished now.
     return (path / ".git").exists() and _has(path, f"HEAD:{MARKER}") and _has(path, "HEAD:basket")
 
 
@@ -57,7 +60,7 @@ def _require_room(path: Path) -> None:
 
 
 def _is_ours_half_made(path: Path) -> bool:
-    """Nothing but files of the sample, letter for letter: the making was cut short."""
+    """Whether the folder has only files of the sample, unchanged: its creation was interrupted."""
     content = files.tree("sample")
     present = [
         p for p in path.rglob("*") if p.is_file() and ".git" not in p.relative_to(path).parts
@@ -97,10 +100,8 @@ def _git(path: Path, *arguments: str) -> bytes:
 
 
 def _environment(path: Path) -> dict[str, str]:
-    """Without the person's own git settings: the sample is the same on every machine.
-
-    The demo may stand inside another repository; git is not to look for one above the sample.
-    """
+    # Without the user's git settings, so that the sample is the same everywhere; git must not find a repository around
+    # the demo.
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return {
         **kept,

@@ -19,11 +19,11 @@ class PlayedQuestion:
     text: str
     why: str
     options: tuple[str, ...]
-    """The first one is the default, and the one the played agent builds."""
+    """The first one is the default, and what the simulated agent builds."""
     cues: tuple[tuple[str, ...], ...]
-    """Of each option: the words that mean it, whoever writes them."""
+    """The words for each option, in any language."""
     piece: str
-    """It is asked only where this is built."""
+    """It is asked only if this module is built."""
 
     def as_reply(self) -> dict[str, object]:
         return {
@@ -36,13 +36,13 @@ class PlayedQuestion:
 
 @dataclass(frozen=True)
 class PieceText:
-    """What is written about one piece of work. `{width}` and the decisions are filled in."""
+    """Texts about one module. `{width}` and the decisions are filled in."""
 
     title: str
-    """With English words in it: branches are named after it."""
+    """Contains English words, because branches are named after it."""
     description: str
     module: str
-    """What its module does, after the module's name."""
+    """What its module does; follows the module's name."""
     acceptance: tuple[str, ...]
     story: str
     why: str
@@ -65,10 +65,10 @@ class PartText:
 
 @dataclass(frozen=True)
 class DocumentPhrases:
-    """Sentences in documents and tasks. `{wish}` is what a person wants different."""
+    """Sentences in documents and tasks. `{wish}` is a person's change request."""
 
     wish: str
-    """How a line of the assumptions begins that keeps a wish for the next revision."""
+    """Beginning of a line of the assumptions that keeps a change request for the next revision."""
     held: str
     scenario: str
     revised: str
@@ -114,12 +114,12 @@ class ReplyPhrases:
     reportless: str
     report_wanted: str
     part: str
-    """What a part of a task that was cut too large is called."""
+    """The name of a part of a task that was too large."""
     whole: str
     unserved: str
     unplanned: str
     told: str
-    """How a summary of old talk begins."""
+    """Beginning of a summary of earlier conversation."""
     finished: str
     pull: str
     sums: str

@@ -1,4 +1,4 @@
-"""What the played agent does for each module, and how it reads that in its prompt."""
+"""What the simulated agent does for each module, and how it reads that from its prompt."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adapters.demo import files
 from adapters.demo.brief import BASIC, PIECES, WIDTH, DemoPiece, piece_in, widths
 from adapters.demo.texts import languages
 
-# The work on each module: tests first, then code. The receipt has a slip in it, and its repair.
+# The work on each module: tests first, then code. The receipt has a deliberate bug, and its repair.
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class WorkStep:
 
 @dataclass(frozen=True)
 class Repair:
-    """What is put right once a failed check was told."""
+    """The correction made after a failed check was reported."""
 
     path: str
     wrong: str
@@ -41,10 +41,10 @@ class PieceWork:
     thought: str
     steps: tuple[WorkStep, ...]
     needs: str = ""
-    """A file that an earlier task makes."""
+    """A file that an earlier task creates."""
     repair: Repair | None = None
     noticed: str = ""
-    """What it sees on the way that is no part of the task."""
+    """An observation that is not part of the task."""
 
 
 def _work(
@@ -74,7 +74,7 @@ WORK = {
         "A receipt is text of a fixed width: columns for name, quantity, price, amount.",
         "say how a receipt looks",
         "print a basket as a receipt",
-        # The slip is a real one, and the test above finds it: 205 cents come out as "2.5".
+        # a real bug, which the test above finds: 205 cents are printed as "2.5"
         Repair(
             path="basket/receipt.py",
             wrong="{cents % 100}",
@@ -108,7 +108,7 @@ WORK = {
 def adapted_file(
     piece: DemoPiece, step: WorkStep, text: str, width: int, wishes: Iterable[str]
 ) -> str:
-    """A file as it is wanted: of the width, with the wishes noted in the module. Doing it twice changes nothing."""
+    """Return a file with the requested width, and with change requests noted in the module. Safe to do twice."""
     if piece.name == "receipt":
         text = _of_width(text, width)
     if step.path == piece.module:
@@ -117,7 +117,7 @@ def adapted_file(
 
 
 def commit_message(piece: DemoPiece, step: WorkStep, before: str, width: int) -> str:
-    """What a commit is called that changes a file which is there already."""
+    """Return the message of a commit that changes an existing file."""
     tests = step.path != piece.module
     if piece.name == "receipt" and _of_width(before, width) != before:
         told = f"expect lines of {width} columns" if tests else f"print lines of {width} columns"
@@ -133,7 +133,7 @@ def _of_width(text: str, width: int) -> str:
 
 
 def _with_notes(text: str, wishes: Iterable[str]) -> str:
-    """A comment a wish, at the end. The played agent cannot do more, and says so."""
+    """Append a comment per change request. The simulated agent cannot do more, and says so."""
     notes = [f"# Wanted, and only noted, because this work is played: {wish}" for wish in wishes]
     fresh = [note for note in notes if note not in text.splitlines()]
     if not fresh:
@@ -143,7 +143,7 @@ def _with_notes(text: str, wishes: Iterable[str]) -> str:
     return former + gap + "\n".join(fresh) + "\n"
 
 
-# What stands in the prompt: which module is meant, and what is wanted of it. Pure.
+# Parsing the prompt: which module is meant, and what is wanted of it. No I/O.
 
 FEEDBACK = "## What came of the last try"
 ACCEPTANCE = "## It is done when"
@@ -154,17 +154,17 @@ _TASK = re.compile(r"# Task (T\d+)\b")
 
 @dataclass(frozen=True)
 class TaskOrder:
-    """What the prompt says."""
+    """What the prompt asks for."""
 
     heading: str
     piece: DemoPiece | None
     feedback: str
     width: int = WIDTH
-    """How wide the receipt is wanted."""
+    """The requested width of the receipt."""
     notebook: str = ""
-    """The file in which it may write down what it notices."""
+    """The file for its observations."""
     wishes: tuple[str, ...] = ()
-    """What was wanted different and is no width: nobody here can carry it out, but it can be noted."""
+    """Change requests other than a width, which the simulated agent cannot carry out but can note."""
 
     @classmethod
     def read(cls, prompt: str) -> TaskOrder:
@@ -192,14 +192,14 @@ def _section(prompt: str, title: str) -> str:
 
 
 def _piece_of(heading: str) -> DemoPiece | None:
-    """By the key alone, where no files are named: the first tasks are those of the story."""
+    # By the key alone if no files are named: the first tasks are those of the basic modules.
     found = _TASK.match(heading)
     keys = {f"T{number:03}": piece for number, piece in enumerate(BASIC, 1)}
     return keys.get(found[1]) if found else None
 
 
 def _width(accepted: str, elsewhere: str) -> int:
-    """What has to be so counts before what is merely told; the last word counts."""
+    # Acceptance criteria take precedence over other text; the last number counts.
     told = widths(accepted)
     if set(told) <= {WIDTH}:
         told += widths(elsewhere)
@@ -207,7 +207,7 @@ def _width(accepted: str, elsewhere: str) -> int:
 
 
 def _held(accepted: str) -> list[str]:
-    """The wishes the work is held against."""
+    """Return the change requests in the acceptance criteria."""
     patterns = [
         re.escape(texts.documents.held).replace(re.escape("{wish}"), "(.+)")
         for texts in languages()

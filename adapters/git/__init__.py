@@ -1,4 +1,7 @@
-"""git, by subprocess: the one way the bot reads repositories and works in worktrees. Its rule: nothing an agent wrote may run here."""
+"""git, run as a subprocess: the only way the bot reads repositories and works in worktrees.
+
+Nothing an agent wrote may be executed here.
+"""
 
 from adapters.git.repository import GitRepository
 from adapters.git.worktrees import GitWorktrees

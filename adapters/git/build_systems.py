@@ -1,4 +1,7 @@
-"""Recognises build systems by their files: Python, Node.js, compiled languages, Ruby. A command is named only where there is something to run."""
+"""Recognises build systems by their files:
+
+Python, Node.js, compiled languages, Ruby. A command is returned only if there is something to run.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,15 @@ from typing import Any, NamedTuple, cast
 
 from bot.core.git import BuildSystem
 
-# Python. What its lock file or its configuration names runs the tests: uv, poetry, pdm, pipenv,
-# hatch, a `.venv`, tox, nox; `python3` where nothing is named.
+# Python. The test runner follows from the lock file or configuration: uv, poetry, pdm, pipenv, hatch, a `.venv`, tox,
+# nox; otherwise `python3`.
 
 REQUIREMENTS = ("requirements.txt", "requirements-dev.txt", "requirements-test.txt", "Pipfile")
 MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "noxfile.py", *REQUIREMENTS)
 ENVIRONMENTS = (".venv/bin/python", "venv/bin/python")
-"""Interpreters that people keep beside their code; git ignores them, so they are looked for in the checkout."""
+"""Virtual environments kept next to the code; git ignores them, so they are looked for in the checkout."""
 UV_LOCK = "uv.lock"
-"""It lies at the top of a workspace, and holds for all members."""
+"""At the top of a workspace; it applies to all members."""
 
 _PYTHON_LOCK_FILES = (
     (UV_LOCK, "uv"),
@@ -30,14 +33,14 @@ _PYTHON_LOCK_FILES = (
     ("Pipfile", "pipenv"),
 )
 _SUITES = ("tests", "test")
-"""What sessions and scripts that run the tests are called."""
+"""Usual names of sessions and scripts that run the tests."""
 _DEFAULT_GROUPS = ("dev",)
-"""Dependency groups that uv, pdm and poetry install without being told."""
+"""Dependency groups that uv, pdm and poetry install by default."""
 
 
 @dataclass(frozen=True)
 class _PythonProject:
-    """What is known of one directory."""
+    """What is known about one directory."""
 
     files: Collection[str]
     manifests: Mapping[str, str]
@@ -67,7 +70,7 @@ def _is_test(path: str) -> bool:
 
 
 def _python_command(project: _PythonProject) -> str:
-    """tox and nox make the environment themselves, so they win over an interpreter that nobody has named."""
+    # tox and nox create the environment themselves, so they take precedence over an interpreter that nothing names.
     interpreter, module = _interpreter(project), _module(project)
     if module and interpreter:
         return f"{interpreter} -m {module}"
@@ -75,7 +78,7 @@ def _python_command(project: _PythonProject) -> str:
 
 
 def _interpreter(project: _PythonProject) -> str:
-    """How the project's own Python is started; empty: nothing says."""
+    """Return the command that starts the project's own Python; empty if nothing names one."""
     match _python_manager(project):
         case "uv":
             return " ".join(["uv run", *_uv_options(project), "python"])
@@ -86,7 +89,10 @@ def _interpreter(project: _PythonProject) -> str:
 
 
 def _python_manager(project: _PythonProject) -> str:
-    """By lock file; by its table in pyproject.toml where there is none. pdm's table is often that of its build backend alone."""
+    """Return the package manager by lock file, or else by its table in pyproject.toml.
+
+    A pdm table is often only that of its build backend.
+    """
     locked = next((manager for file, manager in _PYTHON_LOCK_FILES if file in project.files), "")
     if locked:
         return locked
@@ -99,7 +105,7 @@ def _python_manager(project: _PythonProject) -> str:
 
 
 def _uv_options(project: _PythonProject) -> Iterator[str]:
-    """What has to be installed besides the usual, so that pytest is there."""
+    """Yield the options that make uv install pytest, if it would not anyway."""
     if not _uses_pytest(project):
         return
     where = _where_pytest_is_required(project.pyproject)
@@ -110,7 +116,7 @@ def _uv_options(project: _PythonProject) -> Iterator[str]:
 
 
 def _where_pytest_is_required(pyproject: Mapping[str, Any]) -> str | None:
-    """The option that has it installed; empty: it always is. None: nobody requires it."""
+    """Return the option that installs pytest; empty if it is always installed, None if nothing requires it."""
     project = table(pyproject, "project")
     if _names_pytest(project.get("dependencies")):
         return ""
@@ -134,7 +140,7 @@ def _names_pytest(required: object) -> bool:
 
 
 def _module(project: _PythonProject) -> str:
-    """What Python is told to run; empty: there are no tests that are known."""
+    """Return the module and arguments for Python to run; empty if no tests are known."""
     if _uses_pytest(project):
         return "pytest"
     if any(path.startswith("tests/") for path in project.tests):
@@ -158,7 +164,7 @@ def _tox_or_nox(project: _PythonProject) -> str:
 
 
 def _hatch(project: _PythonProject) -> str:
-    """Only where environments of it are configured: as a build backend it stands in many projects that use something else."""
+    # Only if hatch environments are configured: many projects use hatch merely as a build backend.
     environments = table(project.tool("hatch"), "envs")
     if not environments or _python_manager(project):
         return ""
@@ -171,7 +177,7 @@ def _hatch(project: _PythonProject) -> str:
 
 
 def _python_set_up(project: _PythonProject, command: str) -> str:
-    """What makes the environment in a new worktree; empty where the tests' own command does."""
+    """Return the command that creates the environment in a new worktree; empty if the test command does that itself."""
     match command.split(" ", 1)[0]:
         case "poetry":
             where = _where_pytest_is_required(project.pyproject) or ""
@@ -199,7 +205,7 @@ def _environment(project: _PythonProject, interpreter: str) -> str:
 
 
 def _uses_pytest(project: _PythonProject) -> bool:
-    """Configured, required, or plainly used."""
+    """Whether pytest is configured, required, or evidently used."""
     if "pytest.ini" in project.manifests or "[tool:pytest]" in project.text("setup.cfg"):
         return True
     if re.search(r"^\[pytest\]", project.text("tox.ini"), re.MULTILINE):
@@ -207,7 +213,7 @@ def _uses_pytest(project: _PythonProject) -> bool:
     if any(path.endswith("conftest.py") and path[:-11][-1:] in ("", "/") for path in project.files):
         return True
     required = "\n".join(project.text(name) for name in (*REQUIREMENTS, "setup.cfg"))
-    # blanks alone: a pattern that runs over lines takes minutes for a file of empty ones, and stops the whole bot
+    # blanks only: a pattern that crosses lines takes minutes on a file of empty lines, and blocks the whole bot
     if re.search(r"^[ \t]*pytest\b", required, re.MULTILINE):
         return True
     return _pyproject_uses_pytest(project)
@@ -216,7 +222,7 @@ def _uses_pytest(project: _PythonProject) -> bool:
 def _pyproject_uses_pytest(project: _PythonProject) -> bool:
     text = project.text("pyproject.toml")
     if not project.pyproject:
-        return "pytest" in text  # it cannot be read, for example because it was cut
+        return "pytest" in text  # the file cannot be parsed, for example because it was truncated
     if "pytest" in table(project.pyproject, "tool"):
         return True
     metadata = table(project.pyproject, "project")
@@ -229,8 +235,7 @@ def _pyproject_uses_pytest(project: _PythonProject) -> bool:
     return _names_pytest(cast("object", named))
 
 
-# Node.js: npm, pnpm, yarn, bun, with turbo or without. A script that would go on watching is told
-# to run once.
+# Node.js: npm, pnpm, yarn, bun, with or without turbo. A script that would keep watching is made to run once.
 
 _NODE_LOCK_FILES: tuple[tuple[str, str], ...] = (
     ("pnpm-lock.yaml", "pnpm"),
@@ -246,7 +251,7 @@ _RUNS: Mapping[str, tuple[BuildSystem, str, str]] = {
     "bun": (BuildSystem.BUN, "bun run test", "bun run --filter '*' test"),
     "npm": (BuildSystem.NPM, "npm test", "npm test --workspaces --if-present"),
 }
-"""What runs the test script here, and what runs those of all workspaces; yarn's way depends on its version."""
+"""The commands for the test script here and for those of all workspaces; yarn's depend on its version."""
 _TURBO: Mapping[str, str] = {
     "pnpm": "pnpm exec turbo run test",
     "yarn": "yarn turbo run test",
@@ -259,7 +264,7 @@ _INSTALL: Mapping[str, str] = {
     "bun": "bun install --frozen-lockfile",
     "npm": "npm ci",
 }
-"""What brings node_modules into a new worktree; without a lock file it is `install` alone."""
+"""Commands that install node_modules in a new worktree; without a lock file it is plain `install`."""
 _ONCE = ("run", "--run", "bench", "list", "related")
 _LINKED = frozenset("&|;\n")
 
@@ -279,17 +284,17 @@ def _node_command(
     manager: str, package: Mapping[str, Any], files: Collection[str], manifests: Mapping[str, str]
 ) -> str:
     script = table(package, "scripts").get("test", "")
-    # what `npm init` writes is no test
+    # the placeholder written by `npm init` is no test
     if not isinstance(script, str) or not script.strip() or "no test specified" in script:
         return _without_script(manager, files, manifests)
     once = _run_once(script)
-    # npm alone keeps for itself what does not stand behind --
+    # only npm needs -- before the arguments of the script
     dashes = ["--"] if once and manager == "npm" else []
     return " ".join([_RUNS[manager][1], *dashes, *once])
 
 
 def _without_script(manager: str, files: Collection[str], manifests: Mapping[str, str]) -> str:
-    """turbo runs the scripts of all packages; bun has a test runner of its own."""
+    # turbo runs the scripts of all packages; bun has a test runner of its own.
     if re.search(r'"(?:[^"\s]*#)?test"\s*:', manifests.get("turbo.json", "")):
         return _TURBO[manager]
     own = any(re.search(r"[._](?:test|spec)\.[cm]?[jt]sx?$", path) for path in files)
@@ -306,7 +311,7 @@ def _node_set_up(files: Collection[str], package: Mapping[str, Any]) -> str:
 
 
 def workspaces_command(files: Collection[str], manifests: Mapping[str, str]) -> str:
-    """What runs the test scripts of all members of a workspace; empty: it is none."""
+    """Return the command that runs the test scripts of all workspace members; empty if this is not a workspace."""
     package = json_table(manifests.get("package.json", ""))
     if not package.get("workspaces") and "pnpm-workspace.yaml" not in files:
         return ""
@@ -314,7 +319,7 @@ def workspaces_command(files: Collection[str], manifests: Mapping[str, str]) -> 
 
 
 def own_lock(files: Collection[str]) -> str:
-    """The package manager whose lock file lies in the directory itself."""
+    """Return the package manager whose lock file is in this directory; empty if there is none."""
     return next((manager for file, manager in _NODE_LOCK_FILES if file in files), "")
 
 
@@ -322,16 +327,16 @@ LOCK_FILES = tuple(name for name, _ in _NODE_LOCK_FILES)
 
 
 def _node_manager(files: Collection[str], package: Mapping[str, Any]) -> str:
-    """By lock file; by the `packageManager` field where there is none."""
+    """Return the package manager by lock file, or else by the `packageManager` field."""
     named = own_lock(files) or str(package.get("packageManager", "")).partition("@")[0]
     return named if named in _RUNS else "npm"
 
 
 def _run_once(script: str) -> list[str]:
-    """What must be added to a script that would watch. CI=1, which the bot sets, is enough for the others."""
+    """Return the arguments that keep a script from watching. For other scripts CI=1, which the bot sets, is enough."""
     words = script.split()
     if _LINKED & set(script):
-        return []  # it would be added to the last of several commands
+        return []  # they would be appended to the last of several commands
     if "vitest" in words and not any(word in _ONCE for word in words):
         return ["--run"]
     if "jest" in words:
@@ -380,7 +385,7 @@ def gradle(files: Collection[str], manifests: Mapping[str, str]) -> BuildCommand
 
 
 def dotnet(files: Collection[str], manifests: Mapping[str, str]) -> BuildCommands | None:
-    """Only what lies in the directory itself: dotnet looks no deeper, and wants a name where there are several."""
+    # Only files in the directory itself: dotnet looks no deeper, and needs a name if there are several.
     kinds = (*SOLUTIONS, *DOTNET_PROJECTS)
     here = sorted(path for path in files if path.endswith(kinds) and "/" not in path)
     named = [name for name in here if is_printable_path(name)]
@@ -428,21 +433,21 @@ def ruby(files: Collection[str], manifests: Mapping[str, str]) -> BuildCommands 
     return BuildCommands(BuildSystem.RUBY, f"{bundled}rake test" if runs else "", set_up)
 
 
-# Reading manifests. One that cannot be read says nothing, and stops nothing.
+# Reading manifests. An unreadable one is ignored.
 
 
 class BuildCommands(NamedTuple):
     system: BuildSystem
     command: str
-    """What runs its tests; empty: there is nothing to run."""
+    """The test command; empty if there is nothing to run."""
     set_up: str = ""
-    """What has to be done in a new worktree first; empty: the command needs nothing."""
+    """The command a new worktree needs first; empty if it needs none."""
 
 
 BuildRule = Callable[[Collection[str], Mapping[str, str]], BuildCommands | None]
-"""From all paths of a directory and the contents of its manifests; None: it is not this build system."""
+"""Takes all paths of a directory and the contents of its manifests; returns None if it is not this build system."""
 _MANY_DOTS = 300
-"""On one line. Reading a dotted key takes the square of its length, and no manifest nests so deep."""
+"""Per line. Parsing a dotted key takes time quadratic in its length, and no real manifest nests this deep."""
 
 
 def json_table(text: str) -> dict[str, Any]:
@@ -454,23 +459,23 @@ def json_table(text: str) -> dict[str, Any]:
 
 
 def toml_table(text: str) -> dict[str, Any] | None:
-    """None: it cannot be read, for example because it was cut."""
+    """Parse TOML; None if that fails, for example because the text was truncated."""
     if any(line.count(".") > _MANY_DOTS for line in text.split("\n")):
         return None
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError):
-        # a number of thousands of digits is a ValueError of its own
+        # a number of thousands of digits raises a ValueError of its own
         return None
 
 
 def is_printable_path(path: str) -> bool:
-    """Whether it can stand in a command that people read before it runs, and is there what it seems to be."""
+    """Whether the path can be shown in a command that people read before it runs, without being ambiguous."""
     return path.isprintable() and "\ufffd" not in path
 
 
 def path_word(path: str) -> str:
-    """The path as one word of a command; never taken for an option."""
+    """Quote the path as one word of a command that is never taken for an option."""
     return quote(f"./{path}" if path[0] == "-" else path)
 
 

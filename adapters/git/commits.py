@@ -1,4 +1,4 @@
-"""Questions about commits, patches and branches. It only reads, and it spells names out before git sees them."""
+"""Queries about commits, patches and branches. It only reads, and always passes full names to git."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from bot.core.git import Branch, BranchDetails, BranchList, ChangedFile, Commit,
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 STATUS_LIMIT = 4 * 1024 * 1024
 NAMES_LIMIT = 256 * 1024
-"""Of the files that differ between two commits."""
+"""Bytes of names of the files that differ between two commits."""
 
 
 class Commits:
@@ -31,7 +31,7 @@ class Commits:
         self._git = git
 
     async def commit(self, at: GitCheckout, name: str) -> str:
-        """The commit a name (a full hash, a branch, HEAD) stands for."""
+        """Return the commit of a name (a full hash, a branch, HEAD); raise Refused if there is none."""
         found = await self.commit_or_none(at, name)
         if found is None:
             raise Refused(f"there is no commit {name!r} in the repository")
@@ -61,7 +61,7 @@ class Commits:
         return answer.code == 0
 
     async def parted(self, at: GitCheckout, one: str, other: str) -> str | None:
-        """The last commit two have in common."""
+        """Return the merge base of two commits, or None."""
         answer = await self._git.read("merge-base", one, other, at=at, ok=(0, 1))
         return answer.text if answer.code == 0 else None
 
@@ -87,7 +87,7 @@ class Commits:
         return Divergence(ahead=ahead, behind=behind, files=tuple(map(readable, files)))
 
     async def dirt(self, at: GitCheckout, *, tracked_only: bool = False) -> tuple[str, ...]:
-        """Paths with uncommitted changes, untracked files included."""
+        """Return the paths with uncommitted changes, including untracked files."""
         answer = await self._git.read(
             *("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty"),
             "--untracked-files=no" if tracked_only else "--untracked-files=all",
@@ -97,15 +97,15 @@ class Commits:
         return tuple(readable(entry[3:]) for entry in answer.fields)
 
     async def hidden(self, at: GitCheckout) -> tuple[str, ...]:
-        """Tracked files that git was told not to look at, so that no status tells of their changes.
+        """Return tracked files that git was told to ignore, so that no status shows their changes.
 
-        Those that are not there at all are none: a sparse checkout leaves them out.
+        Files that do not exist, as in a sparse checkout, are left out.
         """
         answer = await self._git.read("ls-files", "-v", "-z", at=at)
         return tuple(_hidden(at.top, answer.fields))
 
     async def ignored(self, at: GitCheckout) -> tuple[str, ...]:
-        """What the repository ignores in a checkout; a directory ignored as a whole is one entry."""
+        """Return the ignored paths of a checkout; a directory ignored as a whole is one entry."""
         answer = await self._git.read(
             *("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty"),
             *("--untracked-files=normal", "--ignored=traditional"),
@@ -114,7 +114,7 @@ class Commits:
         return tuple(readable(entry[3:]) for entry in answer.fields if entry.startswith("!! "))
 
     async def untracked(self, at: GitCheckout) -> tuple[str, ...]:
-        """What is neither tracked nor ignored; a directory that holds nothing else is one entry."""
+        """Return the paths that are neither tracked nor ignored; a directory with nothing else is one entry."""
         answer = await self._git.read(
             *("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=all"),
             "--untracked-files=normal",
@@ -138,7 +138,7 @@ class Commits:
         )
 
     async def touched(self, at: GitCheckout, old: str, new: str) -> list[tuple[str, str]]:
-        """Kind (A, D, M, T) and exact path of everything that differs between two commits."""
+        """Return kind (A, D, M, T) and exact path of everything that differs between two commits."""
         return await self._changes(at, old, new, raw=True)
 
     async def _changes(
@@ -155,37 +155,37 @@ class Commits:
 
 
 def _hidden(top: Path, listed: Iterable[str]) -> Iterator[str]:
-    """Skipped, or, in small letters, assumed to be unchanged."""
+    # S marks files to skip; small letters mark files assumed unchanged.
     for entry in listed:
         if (entry[0] == "S" or entry[0].islower()) and os.path.lexists(top / entry[2:]):
             yield readable(entry[2:])
 
 
 def _full_name(name: str) -> str:
-    """In full: git would take a tag or a planted file of that name before the branch."""
+    # Always the full ref: git would prefer a tag or a planted file of that name to the branch.
     if name == "HEAD" or name.startswith("refs/") or _HASH.fullmatch(name):
         return name
     return f"refs/heads/{name}"
 
 
 def readable(path: str) -> str:
-    """A path for people and for state files: what is no UTF-8 in it is replaced."""
+    """Return a path for people and state files, with invalid UTF-8 replaced."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _matches(path: str, patterns: tuple[str, ...]) -> bool:
-    """A pattern is a path, a directory, or a path with * and ?."""
+    """Whether the path matches a pattern: a path, a directory, or a path with * and ?."""
     return any(
         fnmatchcase(path, pattern) or path.startswith(pattern.rstrip("/") + "/")
         for pattern in patterns
     )
 
 
-# All branches of a repository, whoever made them, for people who look around. It works also where
-# a checkout is broken.
+# All branches of a repository, whoever created them, for people who look around. It works even where a checkout is
+# broken.
 
 MOST_BRANCHES = 60
-"""Branches that are held against the base; agents' are always among them."""
+"""The most branches compared with the base; those of agents are always among them."""
 AGENT_PREFIX = "agent/"
 _AT_ONCE = 4
 _MOST_COMMITS = 20
@@ -252,12 +252,12 @@ class Branches:
         )
 
     async def tip(self, main: GitCheckout, name: str) -> str | None:
-        """Of the branch of exactly this name."""
+        """Return the commit of the branch with exactly this name, or None."""
         lines = await self._lines(main, name)
         return next((line.commit for line in lines if line.name == name), None)
 
     async def patch(self, main: GitCheckout, name: str, limit: int) -> str:
-        """What it changed since it parted from the base."""
+        """Return the patch of the branch since its merge base."""
         tip = await self._tree.commit(main, f"refs/heads/{name}")
         parted = await self._tree.parted(main, await self._tree.commit(main, "HEAD"), tip)
         return await self._patches.patch(main, parted, tip, limit) if parted else ""
@@ -265,7 +265,7 @@ class Branches:
     async def only_on(
         self, main: GitCheckout, name: str, tip: str
     ) -> tuple[int, tuple[Commit, ...]]:
-        """How many commits nothing else keeps, and the newest of them."""
+        """Return the number of commits reachable only from this branch, and the newest of them."""
         others = (f"--exclude={name}", "--branches", "--remotes", "--tags")
         count = await self._git.read("rev-list", "--count", tip, "--not", *others, at=main)
         lost = int(count.text)
@@ -277,7 +277,7 @@ class Branches:
             f"refs/heads/{name}",
             at=main,
         )
-        # a name may hold letters that Python takes for the end of a line
+        # not splitlines: a name may contain characters that Python takes for a line end
         lines = (line.split("\0") for line in answer.out.decode("utf-8", "replace").split("\n"))
         return [
             _BranchLine(one[0], one[1], commit_time(one[2]), one[3])
@@ -321,7 +321,7 @@ class Branches:
         )
 
     async def _uncommitted(self, main: GitCheckout, worktree: str) -> int | None:
-        """Into other worktrees of people nobody looks: their own configuration could run code."""
+        # Other worktrees of people are not inspected, because their own configuration could run code.
         if not worktree:
             return None
         try:
@@ -342,13 +342,13 @@ class Branches:
 
 
 def base_of(main: GitCheckout) -> str:
-    """The branch the main checkout is on."""
+    """Return the branch checked out in the main checkout; empty if its head is detached."""
     head = first_line(main.git_dir / "HEAD")
     return head.removeprefix(_HEADS) if head.startswith(_HEADS) else ""
 
 
 def worktrees_of(main: GitCheckout) -> dict[str, str]:
-    """Which branch is checked out where; also one that a rebase or a bisect will come back to."""
+    """Return the worktree path by branch, including branches that a rebase or bisect will return to."""
     where = {entry.branch: entry.path for entry in worktree_entries(main) if entry.branch}
     for entry in worktree_entries(main):
         where |= dict.fromkeys(_branch_under_way(entry.git_dir), entry.path)
@@ -369,12 +369,11 @@ def _number(text: str) -> int | None:
     return int(text) if text.isdigit() else None
 
 
-# The patch between two commits. Text is shown as text, whatever the repository says: an attribute
-# or a setting can call any file binary, and who reads the patch would not see what was done to
-# it.
+# The patch between two commits. Text is always shown as text: an attribute or setting of the repository can declare any
+# file binary, and would hide its changes from whoever reads the patch.
 
 MOST_HIDDEN = 200
-"""Files that are called binary and are looked into. Real ones cost a look, too."""
+"""The most files declared binary that are inspected. Real binaries cost an inspection, too."""
 _PLAIN = (
     *("diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv", "--no-color"),
     *("--submodule=short", "--ignore-submodules=dirty"),
@@ -386,7 +385,7 @@ class Patches:
         self._git = git
 
     async def patch(self, at: GitCheckout, old: str, new: str, limit: int) -> str:
-        """At most `limit` characters: first what git shows by itself, then what was hidden."""
+        """Return at most `limit` characters: first what git shows by default, then the files declared binary."""
         # a character is four bytes at most
         room = max(limit, 0) * 4 + 1
         shown = (await self._git.read(*_PLAIN, old, new, at=at, limit=room)).out
@@ -406,13 +405,12 @@ class Patches:
         return [one[2] for one in counted if one[:2] == ["-", "-"]][:MOST_HIDDEN]
 
     async def _as_text(self, at: GitCheckout, old: str, new: str, path: str, room: int) -> bytes:
-        """Empty where it is no text indeed."""
+        """Return the patch of the file as text; empty if it really is binary."""
         answer = await self._git.read(*_PLAIN, "--text", old, new, "--", path, at=at, limit=room)
         return b"" if b"\0" in answer.out else answer.out
 
 
-# When files were changed last: asked of the commit that is checked out, about a limited number of
-# files.
+# When files were last changed, as of the checked-out commit, for a limited number of files.
 
 MOST_DATED_FILES = 100
 _LATEST = datetime(9999, 1, 1, tzinfo=UTC)
@@ -421,7 +419,7 @@ _LATEST = datetime(9999, 1, 1, tzinfo=UTC)
 async def last_changed(
     git: Git, main: GitCheckout, files: Iterable[str]
 ) -> dict[str, datetime | None]:
-    """None: there is no file of that name."""
+    """Return the time of the last change per file; None if there is no such file."""
     asked = [name for name in dict.fromkeys(files) if _is_a_path(name)][:MOST_DATED_FILES]
     lines = "".join(f"HEAD:{name}\n" for name in asked)
     answer = await git.read(*("cat-file", "--batch-check"), at=main, stdin=lines.encode())
@@ -433,7 +431,7 @@ async def last_changed(
 
 
 def commit_time(seconds: str) -> datetime:
-    """As git tells the time of a commit: whoever makes one can say any. What lies too far ahead is the last there is."""
+    """Convert git's commit time, which its author can set to anything; a time too far in the future is limited."""
     return datetime.fromtimestamp(min(int(seconds), int(_LATEST.timestamp())), UTC)
 
 
@@ -445,6 +443,6 @@ async def _last_change(git: Git, main: GitCheckout, name: str) -> datetime | Non
 
 
 def _is_a_path(name: str) -> bool:
-    """One line, inside the repository."""
+    """Whether the name is a printable path inside the repository."""
     parts = name.split("/")
     return bool(name) and name.isprintable() and name[0] != "/" and ".." not in parts

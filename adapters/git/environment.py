@@ -1,4 +1,6 @@
-"""What every git is started with: a fixed environment, and filters and merge drivers that are not looked for in an agent's tree."""
+"""The environment of every git process: fixed settings, and filters and merge drivers that are not looked for in an
+agent's tree.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-# Whatever could start a program or ask a question is switched off.
+# Settings that keep git from starting programs or asking questions.
 
 SWITCHED_OFF: tuple[str, ...] = (
     "core.hooksPath=/dev/null",
@@ -31,14 +33,15 @@ SWITCHED_OFF: tuple[str, ...] = (
     "protocol.allow=never",
     "protocol.ext.allow=never",
     "submodule.recurse=false",
-    # caches beside the objects: an agent can write one in which commits have other parents, and so what is merged
+    # caches beside the objects: an agent can write one in which commits have other parents, and so change what is
+    # merged
     "core.commitGraph=false",
     "core.multiPackIndex=false",
     "pack.useBitmaps=false",
     "worktree.useRelativePaths=false",
     "diff.ignoreSubmodules=dirty",
     "i18n.logOutputEncoding=UTF-8",
-    # the other way round: switched on, whatever the repository says
+    # these are switched on, whatever the repository says
     "protocol.version=2",
     "fetch.fsckObjects=true",
     "transfer.fsckObjects=true",
@@ -59,7 +62,7 @@ FIXED_ENVIRONMENT = {
     "GIT_SSH_COMMAND": "false",
     "GIT_MERGE_AUTOEDIT": "no",
     "GIT_ALLOW_PROTOCOL": "none",
-    # both could tell of other parents than a commit has, and what is merged would be believed; a missing file is no graft
+    # both could give a commit other parents and so change what is merged; a missing file means no grafts
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_GRAFT_FILE": "/dev/null/none",
     "GIT_AUTHOR_NAME": COMMITTER_NAME,
@@ -69,40 +72,37 @@ FIXED_ENVIRONMENT = {
 }
 
 
-# Filters and merge drivers that a person's git configuration names.
-#
-# git runs both by a shell in the checkout it works on, so `tools/clean.sh` or `python3 -m
-# nbstripout` would be whatever an agent has put there. Filters read one pipe and write another:
-# the bot's git runs them in the main checkout, where they are the person's own. A merge driver
-# may change files around it, so it runs in an empty folder, and only where it is plain which
-# program it is; where it is not, the file counts as a conflict, which its agent merges inside its
-# own sandbox. See docs/decisions/0030.
+# Filters and merge drivers named by a person's git configuration. git runs both by a shell in the checkout it works on,
+# so `tools/clean.sh` or `python3 -m nbstripout` would be whatever an agent has put there. Filters read one pipe and
+# write another: the bot's git runs them in the main checkout, where they are the person's own. A merge driver may
+# change files around it, so it runs in an empty folder, and only if it is clear which program it is; otherwise the file
+# counts as a conflict, which its agent merges inside its own sandbox. See docs/decisions/0030.
 
 _OWN_COPY = "I run the copy in your own checkout, outside of the sandbox, never an agent's."
 FILTER = re.compile(r"filter\.(.+)\.(?:clean|smudge|process)", re.DOTALL)
 DRIVER = re.compile(r"merge\.(.+)\.driver", re.DOTALL)
 PROGRAM_KEYS = r"^(filter\..*\.(clean|smudge|process)|merge\..*\.driver)$"
-"""What git is asked for. Its names of sections and keys come in small letters, whatever they were written in."""
+"""The pattern passed to git, which reports section and key names in lower case."""
 _MAYBE = re.compile(rb"\[\s*(?:filter|merge|include)", re.IGNORECASE)
 _SHELL = frozenset("|&;<>()$`\\\n*?[]#~{}!")
-"""Signs that a shell gives a meaning to. With one of them a command is more than a program and its arguments."""
+"""Characters with a meaning in a shell. A command with one of them is more than a program and its arguments."""
 _LOOK_AROUND = frozenset({"npx", "npm", "pnpm", "yarn", "bun", "bunx", "uv", "poetry", "make"})
-"""They run, or change, what lies in the folder they are started in: in an empty one the result would be wrong."""
+"""Programs that read or change the folder they are started in; in an empty one their result would be wrong."""
 _SIDES = re.compile(r"%[OAB]")
 _PLACEHOLDER = re.compile(r"%[OABLPSXY%]")
 _NOT_MERGED = "false"
-"""A driver that says so by its exit code leaves a collision."""
+"""A driver that fails, which makes git report a conflict."""
 _OF_THE_TREE = ("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
 LARGEST_CONFIGURATION = 1 << 20
 
 
 def names_programs(configurations: Iterable[Path]) -> bool:
-    """Whether it is worth asking git: of most repositories it is not."""
+    """Whether the configuration may name programs. For most repositories this saves a call to git."""
     return any(_MAYBE.search(_content(one)) for one in configurations)
 
 
 def safe_commands(programs: Mapping[str, str], main: Path, path: str) -> dict[str, str]:
-    """The same keys with what git is to run instead. `path`: where programs are looked for."""
+    """Return the same keys with the commands git is to run instead. `path`: the search path for programs."""
     told: dict[str, str] = {}
     for key, command in programs.items():
         if not command.strip():
@@ -115,7 +115,7 @@ def safe_commands(programs: Mapping[str, str], main: Path, path: str) -> dict[st
 
 
 def settings_environment(overrides: Mapping[str, str]) -> dict[str, str]:
-    """For git's environment: `-c` cannot say a name with an equals sign in it."""
+    """Return environment variables for the settings, because `-c` does not accept names with an equals sign."""
     told = {"GIT_CONFIG_COUNT": str(len(overrides))} if overrides else {}
     for number, (key, value) in enumerate(overrides.items()):
         told |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
@@ -123,7 +123,7 @@ def settings_environment(overrides: Mapping[str, str]) -> dict[str, str]:
 
 
 def described_programs(programs: Mapping[str, str], main: Path, path: str) -> tuple[str, ...]:
-    """What people should know of them: which programs of the repository run and where, and which do not."""
+    """Return sentences for people: which programs of the repository run and where, and which do not run."""
     told: dict[str, None] = {}
     for key, command in programs.items():
         files = ", ".join(f"`{one}`" for one in _files_of(command, main))
@@ -135,7 +135,10 @@ def described_programs(programs: Mapping[str, str], main: Path, path: str) -> tu
 
 
 def may_lie_in_the_tree(key: str, command: str, main: Path, path: str) -> bool:
-    """Of a filter: false where it is a program of the machine's that is given no file and no module to run."""
+    """Whether a filter may run something from the repository.
+
+    False if it is a system program without a file or module to run.
+    """
     words = _plain_words(command)
     if not FILTER.fullmatch(key) or not command.strip():
         return False
@@ -157,13 +160,13 @@ def _driver_described(name: str, command: str, main: Path, path: str, files: str
 
 
 def _in_main_checkout(command: str, main: Path) -> str:
-    """git puts a quoted path in the place of %f, and a single % in that of two."""
+    # In a filter command git replaces %f by a quoted path and %% by a single %.
     where = shlex.quote(str(main)).replace("%", "%%")
     return f"unset {' '.join(_OF_THE_TREE)}; cd {where} || exit 1\n{command}"
 
 
 def _in_empty_folder(command: str, main: Path, path: str) -> str | None:
-    """A plain command in an empty folder that goes with it; None where it cannot be run like that."""
+    """Return a plain command that runs in a temporary empty folder, or None if it cannot be run like that."""
     words = _plain_words(command)
     if not words:
         return None
@@ -182,12 +185,12 @@ def _plain_words(command: str) -> list[str]:
         return []
     try:
         return shlex.split(command)
-    except ValueError:  # a quotation without an end
+    except ValueError:  # unclosed quotation
         return []
 
 
 def _program(word: str, main: Path, path: str) -> str | None:
-    """The whole path of a program that is not an agent's."""
+    """Return the full path of a program that no agent controls, or None."""
     if "%" in word or "=" in word or word in _LOOK_AROUND:
         return None
     if "/" in word:
@@ -197,7 +200,9 @@ def _program(word: str, main: Path, path: str) -> str | None:
 
 
 def _argument(word: str, main: Path) -> str:
-    """With the three sides of a merge by their whole paths; a file of the repository is that of the main checkout."""
+    """Return the quoted argument, with full paths for the three sides of a merge and for files of the repository, which
+    are those of the main checkout.
+    """
     if _is_file_of(word, main):
         return _quoted(str(main / word))
     parts: list[str] = []
@@ -224,7 +229,10 @@ def _files_of(command: str, main: Path) -> list[str]:
 
 
 def _is_file_of(word: str, main: Path) -> bool:
-    """A path below the main checkout, not a mere word that happens to be the name of a file there."""
+    """Whether the word is a path of a file in the main checkout.
+
+    A plain word that happens to be a file name does not count.
+    """
     if (
         word.startswith(("/", "-"))
         or "%" in word
@@ -236,7 +244,8 @@ def _is_file_of(word: str, main: Path) -> bool:
 
 
 def _content(configuration: Path) -> bytes:
-    """Of a pipe and the like nothing: git is asked then, and its waiting is noticed."""
+    # A pipe or device counts as empty, because reading it could block; git itself then waits for it, which is noticed
+    # elsewhere.
     if not configuration.is_file():
         return b""
     try:

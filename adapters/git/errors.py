@@ -1,6 +1,5 @@
-"""Turns what git says when it fails into an error that names the file and tells people what to do.
-
-git is asked in English, so its messages can be recognised. A message that is not recognised is passed on as it is.
+"""Turns git's error messages into errors that name the file and tell people what to do. git runs in English, so that
+its messages can be recognised; others are passed on unchanged.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _READ_BY_GIT = frozenset({".gitattributes", ".gitignore", ".gitmodules", ".mailm
 
 
 def git_error(command: str, err: str, code: int, at: GitCheckout | Path) -> PortError:
-    """The error of a git that ended with `code` in the checkout `at`."""
+    """Return the error of a git that ended with exit code `code` in the checkout `at`."""
     if any(word in err for word in _FULL):
         top = at.top if isinstance(at, GitCheckout) else at
         return Unavailable(f"the disk is full ({top}; git {command} failed)", FREE_SPACE)
@@ -38,7 +37,7 @@ def git_error(command: str, err: str, code: int, at: GitCheckout | Path) -> Port
 
 
 def recognised_error(err: str, at: GitCheckout | Path) -> PortError | None:
-    """What git complains of, where that is known and can be mended."""
+    """Return the error for a known message of git, or None."""
     if locked := _LOCK.search(err):
         return _locked(Path(locked[1]), at)
     if _OVERWRITTEN.search(err):
@@ -50,7 +49,9 @@ def recognised_error(err: str, at: GitCheckout | Path) -> PortError | None:
 
 
 def missing_filter(err: str, at: GitCheckout | Path) -> Refused | None:
-    """A filter that a shell has not found (126, 127). git goes on without it, and would store files as they are."""
+    """Return the error for a filter that the shell did not find (126, 127). git would go on without it and store files
+    unfiltered.
+    """
     found = _NO_FILTER.search(err)
     if found is None or not isinstance(at, GitCheckout):
         return None
@@ -69,7 +70,10 @@ def last_words(err: str) -> str:
 
 
 def unreadable_repository(path: Path, err: str) -> Refused:
-    """Why git takes `path` for no repository. One that is damaged is there all the same: nobody needs another."""
+    """Return why git does not accept `path` as a repository.
+
+    A damaged repository is reported as such, so that nobody creates another.
+    """
     own = next(
         (one / ".git" for one in (path, *path.parents) if os.path.lexists(one / ".git")), None
     )
@@ -85,7 +89,7 @@ def unreadable_repository(path: Path, err: str) -> Refused:
 
 
 def blocking_file(at: GitCheckout | Path) -> Path | None:
-    """A pipe or a device in the place of a file that git reads: it would wait there for ever."""
+    """Return a pipe or device in place of a file that git reads, where it would block for ever, or None."""
     if isinstance(at, GitCheckout):
         tops, folders = [at.top], {at.common, at.git_dir}
     else:

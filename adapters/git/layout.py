@@ -1,6 +1,6 @@
-"""Where things lie in a repository: the checkout, its git directories, the entries of its worktrees, `info/exclude`.
+"""Paths of a repository: the checkout, its git directories, worktree entries, `info/exclude`.
 
-All of it is read from the files themselves; paths come from the bot and are never discovered from files an agent can write.
+They are read directly; paths come from the bot and are never discovered from files an agent can write.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ import psutil
 from adapters.files import Disk
 from bot.core.errors import Away, Refused
 
-# A checkout and its git directories. The bot says where they are; they are never discovered from
-# files an agent can write.
+# A checkout and its git directories. The bot sets their paths; they are never discovered from files an agent can write.
 
 _UNDER_WAY = (
     ("rebase-merge", "a rebase"),
@@ -28,19 +27,19 @@ _UNDER_WAY = (
     ("sequencer", "a cherry-pick or revert of several commits"),
     ("BISECT_LOG", "a bisect"),
 )
-"""The first that is there tells it best: a rebase cherry-picks, too."""
+"""The first file found describes the state best: a rebase cherry-picks, too."""
 HOW_TO_RELINK = "Bring it back and resume, or say where it lies now: relink /its/new/place"
 
 
 @dataclass(frozen=True)
 class GitCheckout:
-    """A checkout and the git directories behind it. git gets all three, so it looks for none of them."""
+    """A checkout and its git directories. git is given all of them, so that it does not search for any."""
 
     git_dir: Path
     common: Path
     top: Path
     main: Path
-    """The top of the main checkout."""
+    """The top directory of the main checkout."""
 
     @property
     def environment(self) -> dict[str, str]:
@@ -52,12 +51,12 @@ class GitCheckout:
         }
 
     def linked(self, git_dir: Path, top: Path) -> GitCheckout:
-        """A linked worktree of the same repository."""
+        """Return a linked worktree of the same repository."""
         return GitCheckout(git_dir=git_dir, common=self.common, top=top, main=self.main)
 
 
 def main_checkout(repository: str) -> GitCheckout:
-    """The main checkout whose top directory is `repository`."""
+    """Return the main checkout whose top directory is `repository`; raise Away if there is none."""
     top = Path(repository)
     if not top.is_absolute() or not top.is_dir():
         raise Away(f"repository not found at {repository}", HOW_TO_RELINK)
@@ -74,7 +73,7 @@ def main_checkout(repository: str) -> GitCheckout:
 
 
 def damaged_repository(own: Path) -> Away:
-    """A `.git` that is there, and that git does not take for a repository: nobody needs to make a new one."""
+    """Return the error for an existing `.git` that git does not accept, so that nobody creates a new one."""
     if own.is_file():
         return Away(
             f"{own} leads to no repository: {first_line(own)[:200]!r}",
@@ -99,7 +98,7 @@ def damaged_repository(own: Path) -> Away:
 
 
 def under_way(main: GitCheckout) -> str:
-    """What a person has begun in the main checkout and not ended; empty: nothing."""
+    """Return the unfinished operation in the main checkout, such as a rebase; empty if there is none."""
     for name, what in _UNDER_WAY:
         if is_there(main.git_dir / name):
             return what
@@ -107,7 +106,7 @@ def under_way(main: GitCheckout) -> str:
 
 
 def pointer_target(pointer: Path) -> Path | None:
-    """Where a `.git` file points to; None where it is no such file."""
+    """Return the target of a `.git` file, or None if it is not such a file."""
     content = first_line(pointer)
     if not content.startswith("gitdir: "):
         return None
@@ -115,7 +114,7 @@ def pointer_target(pointer: Path) -> Path | None:
 
 
 def is_there(path: Path) -> bool:
-    """Whether there is a file, directory or link of that name. One look: too short to leave the event loop for."""
+    """Whether a file, directory or link of that name exists. Fast enough to be called in the event loop."""
     return path.exists() or path.is_symlink()
 
 
@@ -128,7 +127,7 @@ def resolved(path: Path) -> Path:
 
 
 def first_line(path: Path, limit: int = 4096) -> str:
-    """The first line of a small regular file; empty where there is none. A planted FIFO is never opened."""
+    """Return the first line of a small regular file; empty if there is none. A planted FIFO is never opened."""
     if not path.is_file():
         return ""
     with path.open("rb") as file:
@@ -137,18 +136,18 @@ def first_line(path: Path, limit: int = 4096) -> str:
 
 
 def _git_dir(top: Path) -> Path:
-    """A directory as a rule; a file that points to it in submodules and with --separate-git-dir."""
+    # Usually a directory; a file that points to it in submodules and with --separate-git-dir.
     own = top / ".git"
     if own.is_dir():
         return own.resolve()
     return (pointer_target(own) or own).resolve()
 
 
-# The entries of worktrees below .git/worktrees, whole or broken. They are read from the files
-# themselves, because git skips broken ones.
+# The entries of worktrees below .git/worktrees, complete or broken. They are read directly, because git skips broken
+# ones.
 
 HALF_MADE = "initializing"
-"""What `git worktree add` writes into `locked` until it has checked everything out."""
+"""Content of `locked` while `git worktree add` has not finished."""
 WORKTREES = ".worktrees"
 _BRANCH = re.compile(r"agent/[a-z0-9][a-z0-9_-]{0,57}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}")
@@ -161,7 +160,7 @@ class WorktreeEntry:
 
     git_dir: Path
     path: str
-    """Empty where the entry is broken."""
+    """Empty if the entry is broken."""
     branch: str
     """Empty with a detached HEAD."""
     locked: str | None
@@ -192,7 +191,9 @@ def entry_at(entries: list[WorktreeEntry], path: Path) -> WorktreeEntry | None:
 
 
 def unnamed_entries(entries: list[WorktreeEntry], path: Path) -> list[WorktreeEntry]:
-    """Entries that never learned their path: git names them after the directory, with a number where that is taken."""
+    """Return the entries without a path that may belong to `path`: git names them after the directory, with a number if
+    the name is taken.
+    """
     name = re.compile(re.escape(path.name) + r"\d*")
     return [entry for entry in entries if not entry.path and name.fullmatch(entry.git_dir.name)]
 
@@ -204,7 +205,7 @@ def checked_branch(branch: str) -> str:
 
 
 def require_worktree_folder(directory: Path) -> None:
-    """Raise Refused where something else than a real directory stands where the worktrees are to lie."""
+    """Raise Refused if the folder for worktrees exists but is not a real directory."""
     if directory.is_symlink():
         raise Refused(
             f"{directory} is a symbolic link", "Remove the link; worktrees lie in the repository."
@@ -217,10 +218,10 @@ def require_worktree_folder(directory: Path) -> None:
 
 
 def checked_path(main: GitCheckout, path: str) -> Path:
-    """A worktree's path: directly below `.worktrees`, which must be a real directory of the repository's."""
+    """Check a worktree's path, which must be directly below `.worktrees`, a real directory of the repository."""
     require_worktree_folder(directory := main.top / WORKTREES)
     asked = Path(path)
-    # the given path may reach the repository through a link above it; git notes the resolved one
+    # the given path may reach the repository through a link above it; git records the resolved one
     if not _NAME.fullmatch(asked.name) or asked.parent.name != WORKTREES or ".." in asked.parts:
         raise Refused(f"{path} is no place for a worktree: it must lie directly in {directory}")
     if asked.parent.parent.resolve() != main.top:
@@ -236,12 +237,12 @@ def points_back(path: Path, entry: WorktreeEntry) -> bool:
 
 
 def processes_in(path: Path) -> list[int]:
-    """Processes whose working directory lies in `path`: agents, people's shells, gits."""
+    """Return the processes whose working directory is in `path`: agents, people's shells, gits."""
     return [process.pid for process in _processes_below(path)]
 
 
 def git_runs_in(*paths: Path) -> bool:
-    """Whether a git that could own a lock file is alive there."""
+    """Whether a git process runs there that may own a lock file."""
     return any(
         process.info["name"].startswith("git")
         for path in paths
@@ -250,28 +251,27 @@ def git_runs_in(*paths: Path) -> bool:
 
 
 def _processes_below(path: Path) -> list[psutil.Process]:
-    # where another user's process works is not told (None): it cannot be ours
+    # the working directory of another user's process is not reported (None); it cannot be ours
     processes = psutil.process_iter(["pid", "cwd", "name"])
     return [p for p in processes if p.info["cwd"] and Path(p.info["cwd"]).is_relative_to(path)]
 
 
-# Keeps the bot's own files out of everybody's status: in the repository's `info/exclude`, never
-# in a file people commit.
+# Keeps the bot's own files out of `git status`: in the repository's `info/exclude`, never in a committed file.
 
 EXCLUDED = ("/.worktrees/", ".claude/settings.local.json")
 REGISTRY_FOLDER = ".forge/"
-"""Where the bot keeps intents beside people's own."""
+"""The folder for intents, in the user's own checkout."""
 EXCLUDE_LIMIT = 1024 * 1024
 
 
 def is_in_registry(path: str) -> bool:
-    """Whether it is no work of people's that could be lost or mixed up."""
+    """Whether the path is the bot's own data rather than work of people that could be lost."""
     return path.startswith(REGISTRY_FOLDER)
 
 
 MOST_EXCLUDED = 200
 _INSTALLED = ("node_modules/", ".venv/", "venv/")
-"""What package managers make, also one that was killed before anybody could look."""
+"""Folders of package managers, excluded even if they existed before because an earlier run was killed."""
 LOCK_FILES = frozenset(
     {
         *("package-lock.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb"),
@@ -281,7 +281,7 @@ LOCK_FILES = frozenset(
 
 
 def left_behind(now: Sequence[str], before: Sequence[str]) -> tuple[list[str], list[str]]:
-    """What came to the untracked files: patterns that have git ignore it, and lock files, which are not to be ignored."""
+    """Return patterns that make git ignore the new untracked files, and the new lock files, which are not ignored."""
     new = [one for one in now if one not in before or one.endswith(_INSTALLED)]
     locks = [one for one in new if one.rpartition("/")[2] in LOCK_FILES]
     patterns = [_exact(one) for one in new if one not in locks and one.isprintable()]
@@ -289,14 +289,14 @@ def left_behind(now: Sequence[str], before: Sequence[str]) -> tuple[list[str], l
 
 
 def _exact(path: str) -> str:
-    """A pattern for this one path."""
+    """Return a pattern that matches only this path."""
     escaped = re.sub(r"([\\*?\[])", r"\\\1", path)
     blanks = len(escaped) - len(escaped.rstrip(" "))
     return "/" + escaped.rstrip(" ") + "\\ " * blanks
 
 
 def exclude_from_status(main: GitCheckout, patterns: Sequence[str] = EXCLUDED) -> None:
-    """Add what is missing, and leave every other line as it is. One file serves all worktrees of the repository."""
+    """Add the missing patterns and leave all other lines unchanged. One file serves all worktrees of the repository."""
     path = main.common / "info" / "exclude"
     old = _read_exclude(path)
     missing = [pattern for pattern in patterns if pattern not in old.splitlines()]

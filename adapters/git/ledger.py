@@ -1,7 +1,8 @@
-"""Records what the bot has made in a repository, in the bot's own home, and locks the repository while it changes.
+"""Records in the bot's home what it created in a repository, and locks the repository during changes.
 
-The repository lies within reach of the agents; the ledger does not. So it proves which worktrees and branches are ours, and how
-the repository's configuration was before agents worked. An entry is written before the thing is made and struck out after it is gone.
+Agents can reach the repository but not the ledger, so it proves which worktrees and branches are the bot's, and what
+the configuration was before agents worked. An entry is written before the thing is created and removed after it is
+gone.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from bot.os_errors import as_unavailable
 
 
 class Stage(StrEnum):
-    """How far a worktree has come."""
+    """Progress of creating or removing a worktree."""
 
     PREPARING = "preparing"
     READY = "ready"
@@ -33,7 +34,7 @@ class Stage(StrEnum):
 
 
 class MergeUnderWay(BaseModel):
-    """A merge that was begun in a clean worktree. If it stands here at the next call, the bot died in it."""
+    """A merge that was started in a clean worktree. If one is recorded at the next call, the bot died during it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -42,35 +43,35 @@ class MergeUnderWay(BaseModel):
 
 
 class WorktreeRecord(BaseModel):
-    """A worktree of the bot's."""
+    """A worktree created by the bot."""
 
     model_config = ConfigDict(frozen=True)
 
     branch: str = ""
     stage: Stage
     start: str
-    """What was checked out when it was made."""
+    """The commit checked out when it was created."""
     origin: str = ""
-    """The commit its branch began with; empty: not known."""
+    """The first commit of its branch; empty if unknown."""
     git_dir: str = ""
     keys: Mapping[str, str] = {}
-    """Of its own config.worktree: watched key → digest."""
+    """Watched keys of its own config.worktree, with a digest of their values."""
     merging: MergeUnderWay | None = None
     ignored: tuple[str, ...] = ()
-    """When it is being removed: what the repository ignores there."""
+    """Set during removal: the ignored paths in the worktree."""
 
 
 class RepositoryRecord(BaseModel):
-    """All that is known of one repository."""
+    """Everything recorded about one repository."""
 
     model_config = ConfigDict(frozen=True)
 
     top: str
     common: str
     keys: Mapping[str, str] = {}
-    """Of the repository's configuration: watched key → digest of its values."""
+    """Watched keys of the repository's configuration, with a digest of their values."""
     shallow: tuple[str, ...] | None = None
-    """Commits at which the history was cut off in the repository; None: it was not looked at."""
+    """Commits at which a shallow history ends; None if that was not checked."""
     worktrees: Mapping[str, WorktreeRecord] = {}
     branches: Mapping[str, str] = {}
     """Branches the bot created and has not removed: name → path of the worktree."""
@@ -113,13 +114,16 @@ class GitLedger:
         return JsonFile(self.path(top), RepositoryRecord)
 
 
-# A repository while its lock is held: only who has one of these changes anything.
+# A repository while its lock is held; nothing is changed without one of these.
 
 OnRemoved = Callable[[str], Awaitable[None]]
 
 
 class LockedRepository:
-    """`let_go` is told of each worktree that is gone, before it is struck out: after a crash it is told again."""
+    """Changes to the ledger.
+
+    `let_go` is called for each removed worktree before its entry is removed; after a crash it is called again.
+    """
 
     def __init__(
         self,
@@ -136,17 +140,17 @@ class LockedRepository:
         self._let_go = let_go
 
     def made(self, path: Path) -> WorktreeRecord | None:
-        """What the bot knows of a worktree of its own."""
+        """Return the record of a worktree of the bot, or None."""
         return self._page.worktrees.get(str(path))
 
     @property
     def worktrees(self) -> tuple[str, ...]:
-        """Where the bot's own are."""
+        """Return the paths of the bot's worktrees."""
         return tuple(self._page.worktrees)
 
     @property
     def is_at_work(self) -> bool:
-        """Whether the bot has any worktree here."""
+        """Whether the bot has any worktree in this repository."""
         return bool(self._page.worktrees)
 
     def owns(self, branch: str, path: Path) -> bool:
@@ -160,7 +164,7 @@ class LockedRepository:
         self._save(self._page.with_branch(branch, str(path)))
 
     async def strike(self, path: Path) -> None:
-        """It is gone, with what was kept for whoever worked there."""
+        """Remove the entry of a worktree that is gone, after `let_go` has cleaned up what belonged to it."""
         if self._let_go:
             await self._let_go(str(path))
         self._save(self._page.without_worktree(str(path)))
@@ -169,7 +173,7 @@ class LockedRepository:
         self._save(self._page.without_branch(branch))
 
     def merge_note(self, path: Path) -> Callable[[MergeUnderWay | None], None]:
-        """Writes down that a merge in this worktree begins, or that it is over."""
+        """Return a function that records the start or, with None, the end of a merge in this worktree."""
 
         def note(merging: MergeUnderWay | None) -> None:
             made = self.made(path)
@@ -184,19 +188,16 @@ class LockedRepository:
             self._page = page
 
 
-# One lock per repository: changes of worktrees and branches happen one after the other, across
-# processes.
-#
-# Two `git worktree add` at once collide, and a lock file of git's may be called stale only by
-# somebody who knows that no git of the bot's is alive. The lock is a descriptor that every git
-# inherits: it is free when the last of them is gone.
+# One lock per repository: changes of worktrees and branches are serialised, also across processes. Two concurrent `git
+# worktree add` collide, and a lock file of git may be called stale only if no git of the bot is alive. The lock is a
+# descriptor inherited by every git: it is free when the last of them has ended.
 
 LOCK_FILE = "gwt-bot.lock"
 LOCK_SECONDS = 600.0
 
 
 class Locks:
-    """The locks of one process."""
+    """The repository locks held by this process."""
 
     def __init__(self, seconds: float = LOCK_SECONDS) -> None:
         self._seconds = seconds
@@ -204,13 +205,13 @@ class Locks:
 
     @contextlib.asynccontextmanager
     async def held(self, common: Path) -> AsyncGenerator[int]:
-        """Hold the lock of the repository whose common directory this is; the descriptor to hand to git."""
+        """Hold the lock of the repository with this common directory; yields the descriptor to pass to git."""
         async with self._mine.setdefault(common, asyncio.Lock()):
             descriptor = await self._take(common / LOCK_FILE)
             try:
                 yield descriptor
             finally:
-                # closing does not release it while a git that outlived its call has it, too
+                # closing does not release it while a git that outlived its call still has it
                 os.close(descriptor)
 
     async def _take(self, path: Path) -> int:

@@ -1,6 +1,6 @@
-"""Merges branches, moves the base branch forward, and forecasts conflicts.
+"""Merges branches, advances the base branch, and predicts conflicts.
 
-A merge ends with a commit or with the worktree as it was, also after a kill.
+A merge ends with a commit or with the worktree unchanged, even after a kill.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from bot.core.git import Collision, Merged
 # Merges into a worktree.
 
 MERGE_OPTIONS = ("--commit", "--no-squash", "--no-autostash")
-"""Whatever `branch.*.mergeOptions` says: a merge that makes no commit ends well all the same."""
+"""Override `branch.*.mergeOptions`: a merge that makes no commit would still exit with 0."""
 NoteMerge = Callable[[MergeUnderWay | None], None]
-"""Write down that a merge begins, or that it is over."""
+"""Records that a merge starts or, with None, has ended."""
 
 
 class Merges:
@@ -57,7 +57,10 @@ class Merges:
         note: NoteMerge,
         plan: str = "",
     ) -> Merged:
-        """Merge the commit `other` into what is checked out. Collisions below `plan` alone are settled with our copy."""
+        """Merge the commit `other` into the checkout.
+
+        Conflicts only below `plan` are resolved in favour of our side.
+        """
         if begun is not None:
             await self._undo(at, begun, lock)
             note(None)
@@ -104,9 +107,12 @@ class Merges:
             await self._git.write("merge", "--abort", at=at, lock=lock)
 
     async def _undo(self, at: GitCheckout, begun: MergeUnderWay, lock: int) -> None:
-        """Take back a merge the bot died in. It began in a clean worktree, so what it touched is git's to restore."""
+        """Undo a merge during which the bot died.
+
+        It started in a clean worktree, so git can restore everything it touched.
+        """
         if await self._tree.commit(at, "HEAD") != begun.head:
-            # the commit was made; what is left is at most the note that it was under way
+            # the commit was made; only git's merge state may be left
             await self._git.write("merge", "--quit", at=at, lock=lock)
             return
         await self._git.write("read-tree", "--reset", begun.head, at=at, lock=lock)
@@ -118,7 +124,7 @@ class Merges:
         await self._take_away(at, [path for path in touched if path not in kept], begun.other)
 
     async def _touched(self, at: GitCheckout, begun: MergeUnderWay) -> list[str]:
-        """What a merge changes: that which the other side has changed since they parted."""
+        """Return the paths a merge changes: those the other side changed since the merge base."""
         parted = await self._tree.parted(at, begun.head, begun.other)
         if parted is None:
             return []
@@ -135,7 +141,7 @@ class Merges:
         )
 
     async def _take_away(self, at: GitCheckout, paths: list[str], other: str) -> None:
-        """Files the merge was to add, as far as git wrote them."""
+        """Remove the files the merge added, if they are what git wrote."""
         for path in paths:
             file = at.top / path
             inside = file.parent.resolve().is_relative_to(at.top)
@@ -148,8 +154,8 @@ class Merges:
                 file.unlink()
 
 
-# Brings finished branches to the base. People's checkouts are moved forward only where nothing of
-# theirs can be touched.
+# Merges finished branches into the base branch. People's checkouts are fast-forwarded only if none of their changes can
+# be affected.
 
 
 class BaseUpdate:
@@ -189,7 +195,7 @@ class BaseUpdate:
         return merged
 
     async def move(self, held: LockedRepository, base_branch: str, commit: str) -> None:
-        """Fast-forward the base branch to `commit`."""
+        """Fast-forward the base branch to `commit`; raise Refused if it has other commits or is checked out elsewhere."""
         new = await self._tree.commit(held.main, commit)
         old = await self._tip(held, base_branch)
         if await self._tree.contains(held.main, old, new):
@@ -217,7 +223,7 @@ class BaseUpdate:
                 f"{begun} is under way in the main checkout",
                 "Finish it or give it up, and try again.",
             )
-        # what stands in the way of the merge in the registry, git refuses by itself
+        # uncommitted registry files do not count here: git itself refuses if they are in the way of the merge
         dirt = await self._tree.dirt(held.main, tracked_only=True)
         if dirt := [path for path in dirt if not is_in_registry(path)]:
             raise Refused(
@@ -225,7 +231,7 @@ class BaseUpdate:
                 "Commit or stash them, and try again.",
             )
         async with self._former(held.main) as at:
-            # git refuses by itself, before it touches anything, where an untracked or ignored file stands in the way
+            # git itself refuses, before it changes anything, if an untracked or ignored file is in the way
             await self._git.write(
                 *(
                     "merge",
@@ -242,7 +248,9 @@ class BaseUpdate:
 
     @contextlib.asynccontextmanager
     async def _former(self, main: GitCheckout) -> AsyncGenerator[GitCheckout]:
-        """The main checkout, with filters found where it is as it was: in itself git would take the merged ones halfway."""
+        """Yield the checkout with filters taken from an unchanged copy: while git merges in place it would run
+        half-merged filters.
+        """
         if not await self._git.runs_what_lies_there(main):
             yield main
             return
@@ -261,7 +269,7 @@ class BaseUpdate:
     async def _done(
         self, held: LockedRepository, path: Path, wanted: tuple[str, ...]
     ) -> str | None:
-        """The result of an earlier call for the same commits, where its worktree still stands."""
+        """Return the result of an earlier call for the same commits, if its worktree still exists."""
         at = scratch_checkout(held, path)
         if at is None:
             return None
@@ -273,7 +281,7 @@ class BaseUpdate:
 
 
 def scratch_checkout(held: LockedRepository, path: Path) -> GitCheckout | None:
-    """Where a scratch worktree of the bot's stands; none: there is none that is whole."""
+    """Return the bot's scratch worktree, or None if there is no intact one."""
     made = held.made(path)
     entry = entry_at(worktree_entries(held.main), path)
     if made is None or entry is None or made.stage is not Stage.SCRATCH or not made.git_dir:
@@ -281,19 +289,19 @@ def scratch_checkout(held: LockedRepository, path: Path) -> GitCheckout | None:
     return held.main.linked(entry.git_dir, path) if points_back(path, entry) else None
 
 
-# Settles a merge that conflicts in the bot's own documents alone: the worktree's copy of each
-# wins, and anything odd is left alone.
+# Resolves a merge that conflicts only in the bot's own documents: the worktree's copy of each wins; anything unusual is
+# left alone.
 
 _OURS = "2"
 
 
 @dataclass(frozen=True)
 class UnmergedFile:
-    """A file two sides have changed in different ways."""
+    """A file with conflicting changes on both sides."""
 
     path: str
     ours: bool
-    """Whether the worktree's own side has it there."""
+    """Whether the file exists on the worktree's own side."""
 
 
 class DocumentConflicts:
@@ -311,7 +319,7 @@ class DocumentConflicts:
     async def settle(
         self, at: GitCheckout, unmerged: list[UnmergedFile], plan: str, message: str, lock: int
     ) -> bool:
-        """Take our side of all of them and commit. False, with nothing done, where one has moved to another place."""
+        """Take our side of all files and commit. Return False, without changes, if one of them was renamed."""
         listed = await self._git.read(
             *("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD", "--", plan), at=at
         )
@@ -339,8 +347,8 @@ def _as_input(paths: Iterable[str]) -> bytes:
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
 
 
-# Forecasts which branches would conflict. It tries the merges in a repository beside the real
-# one, so nothing of it is touched and nothing of its configuration runs.
+# Predicts which branches would conflict. The merges are tried in a separate repository, so that the real one is not
+# touched and nothing of its configuration runs.
 
 MOST_PAIRS = 45
 FORECAST_SECONDS = 60.0
@@ -382,7 +390,7 @@ class MergeForecast:
         return tuple(found)
 
     async def _files(self, beside: GitCheckout, one: str, other: str) -> tuple[str, ...]:
-        """In which files they collide."""
+        """Return the files in which two commits conflict."""
         if one == other:
             return ()
         answer = await self._git.read(
@@ -397,7 +405,7 @@ class MergeForecast:
         return tuple(dict.fromkeys(readable(name) for name in tree_and_files[1:]))
 
     async def _attributes(self, main: GitCheckout, commit: str) -> bytes:
-        """What the repository says of its files: `merge=union` is no collision."""
+        # The attributes matter, because files with `merge=union` do not conflict.
         answer = await self._git.read(
             *("cat-file", "blob", f"{commit}:.gitattributes"),
             at=main,
@@ -418,7 +426,10 @@ class MergeForecast:
 def _scratch_repository(
     main: GitCheckout, directory: Path, tips: dict[str, str], attributes: bytes
 ) -> GitCheckout:
-    """An empty repository that sees the objects of the other one. What a merge writes stays in it, and goes with it."""
+    """Create an empty repository that reads the objects of the other one.
+
+    Results of merges are written only here and deleted with it.
+    """
     sha256 = any(len(tip) == 64 for tip in tips.values())
     version, extension = (1, "[extensions]\nobjectFormat = sha256\n") if sha256 else (0, "")
     for inner in ("objects/info", "refs", "info"):

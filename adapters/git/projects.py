@@ -32,7 +32,7 @@ from adapters.git.build_systems import (
 )
 from bot.core.git import BuildSystem, Project
 
-# Which build system one directory uses. The first that can be tested wins, then the first at all.
+# The build system of one directory: the first one with tests, or else the first one found.
 
 MANIFESTS: tuple[str, ...] = (
     *("Cargo.toml", "package.json", "turbo.json"),
@@ -41,16 +41,16 @@ MANIFESTS: tuple[str, ...] = (
     *("CMakeLists.txt", *MAKEFILES),
     *("Gemfile", "Rakefile"),
 )
-"""What must be read of a directory for an answer."""
+"""The files of a directory whose contents are needed."""
 
 _RULES: tuple[BuildRule, ...] = (cargo, node, python, go, maven, gradle, dotnet, ruby, cmake, make)
 
 
 def build_commands(files: Collection[str], manifests: Mapping[str, str]) -> BuildCommands:
-    """The build system and the test command; `files` are all paths, `manifests` the contents of those in MANIFESTS.
+    """Return build system and test command.
 
-    The first build system whose tests can be run wins over an earlier one without tests: a Python project with a
-    package.json for its formatter is a Python project.
+    `files`: all paths; `manifests`: contents of those in MANIFESTS. A build system with tests wins over an earlier one
+    without: a Python project with a package.json for its formatter is a Python project.
     """
     answers = [answer for rule in _RULES if (answer := rule(files, manifests)) is not None]
     nothing = BuildCommands(BuildSystem.OTHER, "")
@@ -61,7 +61,7 @@ def build_commands(files: Collection[str], manifests: Mapping[str, str]) -> Buil
 DEEPEST_PROJECT = 3
 MOST_PROJECTS = 12
 MOST_CANDIDATES = 48
-"""Directories whose manifests are looked at."""
+"""The most directories whose manifests are read."""
 TOP = "."
 
 _NOT_OURS = frozenset(
@@ -73,13 +73,13 @@ _NOT_OURS = frozenset(
         *("test", "tests", "__tests__", "spec", "specs", "benchmarks", "e2e"),
     }
 )
-"""Directories whose projects are somebody else's, or a part of the one around them."""
+"""Directories with third-party projects, or with parts of the surrounding one."""
 _MARKS = frozenset(MANIFESTS)
 _MARKED = (*SOLUTIONS, *DOTNET_PROJECTS)
 
 
 def project_manifests(paths: Iterable[str]) -> dict[str, list[str]]:
-    """The directories below the top that look like projects, those nearest to it first, and their manifests."""
+    """Return the directories below the top that look like projects, nearest first, with their manifests."""
     found: dict[str, list[str]] = {}
     for path in paths:
         name = path[path.rfind("/") + 1 :]
@@ -94,7 +94,7 @@ def project_manifests(paths: Iterable[str]) -> dict[str, list[str]]:
 def projects_of(
     paths: Sequence[str], texts: Mapping[str, str], folders: Iterable[str]
 ) -> tuple[Project, ...]:
-    """The top, then what lies below it; `texts` holds the contents of manifests by their paths."""
+    """Return the top project, then those below it. `texts`: contents of manifests by path."""
     ordered = sorted(paths)
     below = {folder: _files_in(folder, ordered) for folder in folders}
     nested = {path for files in below.values() for path in files}
@@ -113,7 +113,9 @@ def projects_of(
 def command_of_all(
     projects: Sequence[Project], paths: Collection[str], texts: Mapping[str, str]
 ) -> str:
-    """The top's own command; without one, each project's in its directory. Empty: there is nothing to run."""
+    """Return the top's test command or, if it has none, those of all projects in their directories; empty if there is
+    nothing to run.
+    """
     top, *below = projects
     if top.test_command:
         return top.test_command
@@ -129,7 +131,9 @@ def command_of_all(
 
 
 def set_up_of_all(projects: Sequence[Project]) -> str:
-    """What the tests of all of it need in a new worktree: the top's first, which often serves all members."""
+    """Return what the tests of all projects need in a new worktree: the top's command first, which often serves all
+    members.
+    """
     top, *below = projects
     tested = [] if top.test_command else [one for one in below if one.test_command]
     parts = [f"(cd {path_word(one.path)} && {one.set_up})" for one in tested if one.set_up]
@@ -137,7 +141,9 @@ def set_up_of_all(projects: Sequence[Project]) -> str:
 
 
 def _locks_above(folder: str, paths: Collection[str]) -> tuple[str, ...]:
-    """The lock files that hold for it from a directory around it: of each language those of the nearest one."""
+    """Return the lock files in surrounding directories that apply to the folder: for each language those of the nearest
+    one.
+    """
     found: list[str] = []
     for names in (LOCK_FILES, (UV_LOCK,)):
         around = folder
@@ -169,7 +175,10 @@ def _files_in(folder: str, ordered: Sequence[str]) -> Sequence[str]:
 def _project(
     folder: str, paths: Sequence[str], texts: Mapping[str, str], locks: Collection[str]
 ) -> Project:
-    """`locks` are the lock files of the directories around it that hold for it, too; what they lock is set up there."""
+    """Return the project in a folder.
+
+    `locks`: lock files of surrounding directories that apply to it; their dependencies are installed there.
+    """
     start = "" if folder == TOP else f"{folder}/"
     files = {path[len(start) :] for path in paths}.union(locks)
     manifests = {name: texts[start + name] for name in MANIFESTS if start + name in texts}
@@ -180,7 +189,7 @@ def _project(
 
 
 def _parts_of(projects: Iterable[Project], inner: Project) -> bool:
-    """Whether it lies in another one of the same build system."""
+    """Whether the project is inside another one of the same build system."""
     return any(
         one.build_system is inner.build_system
         and one is not inner
@@ -198,7 +207,7 @@ def _is_node(project: Project) -> bool:
     )
 
 
-# Which files hold tests, by their names alone.
+# Recognises test files by their names alone.
 
 _NAMED = re.compile(
     r"""
@@ -212,13 +221,13 @@ _NAMED = re.compile(
 )
 _HINTS = ("test", "Test", "spec", "Spec")
 _FOLDERS = ("__tests__", "tests", "test")
-"""Of the languages whose tests have no name of their own."""
+"""For languages whose test files have no naming convention."""
 _UNNAMED = (".js", ".ts", ".rs", ".rb", ".c", ".cc", ".cpp")
 
 
 def is_test(path: str) -> bool:
     if not any(hint in path for hint in _HINTS):
-        return False  # nearly all files, at the least cost
+        return False  # a cheap check that decides for nearly all files
     folder, _, name = path.rpartition("/")
     if _NAMED.fullmatch(name):
         return True

@@ -1,4 +1,4 @@
-"""Reads a repository for the bot. Nothing is changed, and file contents come from one commit, not from the checkout."""
+"""Reads a repository for the bot. Nothing is changed; file contents come from one commit, not from the checkout."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 class GitRepository:
-    """`home` is the bot's own directory, where it notes what it made in which repository."""
+    """The repository port. `home`: the bot's own directory, which records what it created in which repository."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class GitRepository:
         return str((await self._main_checkout_of(Path(path))).top)
 
     async def require(self, path: str, commit: str) -> None:
-        # its configuration is not compared first: that of another repository differs, and this runs nothing of it
+        # the configuration is not compared first: another repository's differs, and this call runs nothing of it
         if not await self._is_commit(main_checkout(path), commit):
             raise Away(f"repository not found at {path}: another one stands there", HOW_TO_RELINK)
 
@@ -212,14 +212,14 @@ class GitRepository:
             )
 
     async def _main_checkout(self, path: str) -> GitCheckout:
-        """People look around from wherever the repository is said to be, also below its top."""
+        # The path may be anywhere inside the repository, not only its top.
         main = await self._main_checkout_of(Path(path))
         await self._trust.check(main)
         await self._head(main)
         return main
 
     async def _main_checkout_of(self, path: Path) -> GitCheckout:
-        """From anywhere inside a repository, also inside one of its linked worktrees, to the main checkout."""
+        """Return the main checkout for a path inside a repository or one of its linked worktrees."""
         if not is_directory(path):
             raise Refused(f"there is no directory {path}", "Name the directory of a repository.")
         path = self._outside_worktrees(resolved(path))
@@ -249,14 +249,15 @@ class GitRepository:
         return main_checkout(top.text)
 
     def _outside_worktrees(self, path: Path) -> Path:
-        """Where a worktree of the bot's belongs is known: its `.git` file, which agents can write, is not asked."""
+        # The repository of a bot's worktree is known from the ledger; its `.git` file, which agents can write, is not
+        # used.
         for parent in path.parents:
             if parent.name == WORKTREES and self._ledger.page(parent.parent) is not None:
                 return parent.parent
         return path
 
     async def _first_worktree(self, path: Path) -> str:
-        """git lists the main checkout first."""
+        # git lists the main checkout first.
         answer = await self._git.read("worktree", "list", "--porcelain", "-z", at=path)
         first = answer.out.decode("utf-8", "surrogateescape").split("\0\0")[0].split("\0")
         if "bare" in first:
@@ -291,7 +292,7 @@ class GitRepository:
         answer = await self._git.read(
             *("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty"), at=main
         )
-        # `.worktrees/` is told here only as long as no worktree has ever been prepared
+        # `.worktrees/` appears here only as long as no worktree has been prepared
         return sum(
             entry[3:] != ".worktrees/" and not is_in_registry(entry[3:]) for entry in answer.fields
         )
@@ -312,11 +313,11 @@ def _bare(path: Path) -> Refused:
     )
 
 
-# The state of the main checkout: its branch, its commit, and a digest of each file that differs
-# from the commit. Bounded: where too many files differ, a directory stands for its files.
+# The state of the main checkout: its branch, its commit, and a digest of each file that differs from the commit. The
+# size is limited: if too many files differ, a directory stands for its files.
 
 MOST_CHANGED_FILES = 1000
-"""More than these are told by their directory at the top."""
+"""If more files differ, they are combined by their top directory."""
 MOST_DIGESTED_BYTES = 1024 * 1024
 _UNTRACKED = "??"
 
@@ -326,7 +327,7 @@ class UncommittedChanges:
         self._git = git
 
     async def look(self, main: GitCheckout) -> Checkout:
-        """Also on no branch, or without a commit: agents can bring that about."""
+        """Return the state, also with a detached head or without a commit: agents can cause both."""
         branch = await self._git.read("symbolic-ref", "--quiet", "HEAD", at=main, ok=(0, 1))
         head = await self._git.read(
             *("rev-parse", "--verify", "--quiet", "HEAD^{commit}"), at=main, ok=(0, 1, 128)
@@ -337,7 +338,7 @@ class UncommittedChanges:
             at=main,
             limit=STATUS_LIMIT,
         )
-        # the last one of a list that was cut may be cut itself
+        # the last entry of a truncated list may be incomplete
         entries = status.fields[:-1] if status.truncated else status.fields
         changed = await asyncio.to_thread(_changed_files, main.top, entries)
         return Checkout(
@@ -358,7 +359,9 @@ def _changed_files(top: Path, entries: list[str]) -> tuple[str, ...]:
 
 
 def file_digest(path: Path, state: str) -> str:
-    """Of a tracked file its content; of any other, of which there may be very many, what the file system knows."""
+    """Return a digest of a file: of the content if tracked, otherwise of its metadata, because there may be very many
+    untracked files.
+    """
     try:
         about = path.lstat()
         told = f"{state} {about.st_mode:o} {about.st_size}"
@@ -371,7 +374,7 @@ def file_digest(path: Path, state: str) -> str:
         ):
             return _digest(told, f"{about.st_mtime_ns} {about.st_ctime_ns}".encode())
         return _digest(told, read_plain(path, MOST_DIGESTED_BYTES))
-    except OSError as error:  # gone, or not for us to read: that is how it looks
+    except OSError as error:  # missing or unreadable: that is its state, too
         return _digest(state, str(error.errno).encode())
 
 
@@ -380,7 +383,7 @@ def _digest(told: str, content: bytes) -> str:
 
 
 def _folded(marks: dict[str, str]) -> dict[str, str]:
-    """At most so many: the fullest directories are told as one each."""
+    """Limit the number of entries: the fullest directories become one entry each."""
     below: dict[str, list[str]] = defaultdict(list)
     for path in sorted(marks):
         below[path.partition("/")[0] + "/" if "/" in path else "./"].append(path)
@@ -393,12 +396,12 @@ def _folded(marks: dict[str, str]) -> dict[str, str]:
     return folded
 
 
-# A few files and folders by their names: as they are at a commit, and whether a worktree has
-# others. Never through a link.
+# A few files and folders by name: their contents at a commit, and whether a worktree has other versions. Links are
+# never followed.
 
 LARGEST_NAMED_FILE = 1 << 20
 MOST_NAMED_FILES = 200
-"""Entries below a folder; more of them are not what anybody writes by hand."""
+"""The most entries below a folder; nobody writes more by hand."""
 
 
 class NamedFiles:
@@ -406,7 +409,7 @@ class NamedFiles:
         self._git = git
 
     async def at(self, place: GitCheckout, commit: str, names: Sequence[str]) -> dict[str, str]:
-        """What they say at a commit. Of a folder and of a link it is enough that they are there."""
+        """Return their contents at a commit; folders and links have an empty one."""
         if not names:
             return {}
         listed = await self._git.read(
@@ -427,7 +430,7 @@ class NamedFiles:
     async def changed(
         self, place: GitCheckout, commit: str, names: Sequence[str]
     ) -> dict[str, str]:
-        """Those that are not as they are at the commit, ignored ones too, each with a mark of how it is."""
+        """Return the files that differ from the commit, including ignored ones, each with a digest."""
         if not names:
             return {}
         words = _checked_names(names)
@@ -449,19 +452,17 @@ def _checked_names(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-# Where the remote `origin` has a branch. Nothing is fetched.
-#
-# The address is read by `git config` alone, and asked from outside of the repository:
-# `url.*.insteadOf`, proxies and helpers of its configuration have no say. Where a login would be
-# needed (ssh, a name or password in the address) nobody is asked.
+# Where the remote `origin` has a branch. Nothing is fetched. The address is read by `git config` alone, and queried
+# from outside of the repository, so that `url.*.insteadOf`, proxies and helpers of its configuration have no effect.
+# Addresses that need a login (ssh, a name or password in the address) are not queried.
 
 ORIGIN_SECONDS = 5.0
-"""A session does not begin before this is known, and it is only worth a note on its first card."""
+"""A session waits for this before it starts, although it is only a note on its first card."""
 _LONGEST_ADDRESS = 1000
 
 
 async def origin_tip(git: Git, main: GitCheckout, branch: str) -> str:
-    """Empty: there is no such remote or branch, or it cannot be reached."""
+    """Return the commit of the branch on origin; empty if it is missing or unreachable."""
     try:
         async with asyncio.timeout(ORIGIN_SECONDS):
             protocol, address = _reachable(await _address(git, main), main.top)
@@ -480,7 +481,7 @@ async def origin_tip(git: Git, main: GitCheckout, branch: str) -> str:
 
 async def _address(git: Git, main: GitCheckout) -> str:
     config = main.common / "config"
-    if not config.is_file():  # a FIFO would hang
+    if not config.is_file():  # a FIFO would block
         return ""
     answer = await git.read(
         *("config", "--file", str(config), "--no-includes", "--get", "remote.origin.url"),
@@ -491,7 +492,7 @@ async def _address(git: Git, main: GitCheckout) -> str:
 
 
 def _reachable(address: str, top: Path) -> tuple[str, str]:
-    """The protocol and the address; both empty where a login would be needed, or nobody knows what it is."""
+    """Return protocol and address; both empty if a login would be needed or the address is not understood."""
     if not 0 < len(address) <= _LONGEST_ADDRESS:
         return "", ""
     parts = urlsplit(address)

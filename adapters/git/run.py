@@ -1,7 +1,8 @@
-"""The only place that starts git: an argument list, a clean environment, limits of time and output, no program of the repository's.
+"""The only place that starts git: with an argument list, a clean environment, limits of time and output, and no program
+of the repository.
 
-Hooks, file-system monitors, pagers, editors, signing and every network protocol are switched off for each call. Filters and
-merge drivers cannot be switched off: `environment` keeps them out of agents' trees, and `trust` notices when they change.
+Hooks, file-system monitors, pagers, editors, signing and all network protocols are disabled for each call. Filters and
+merge drivers cannot be disabled: `environment` keeps them out of agents' trees, and `trust` notices when they change.
 """
 
 from __future__ import annotations
@@ -33,16 +34,16 @@ OUTPUT_LIMIT = 32 * 1024 * 1024
 ERROR_LIMIT = 64 * 1024
 GIT_SECONDS = 300.0
 GRACE_SECONDS = 2.0
-"""Asked to end, git takes its lock files away itself."""
+"""Seconds after SIGTERM, in which git removes its lock files."""
 FATAL = 128
-"""From this exit code on git could not do what it was to do."""
+"""Exit codes from here on mean that git failed."""
 
 _VERSION = re.compile(r"git version (\d+)\.(\d+)")
 
 
 @dataclass(frozen=True)
 class GitOutput:
-    """What a git command said."""
+    """The output of a git command."""
 
     code: int
     out: bytes
@@ -55,13 +56,13 @@ class GitOutput:
 
     @property
     def fields(self) -> list[str]:
-        """The fields of an output that was asked for with -z."""
+        """Return the fields of output requested with -z."""
         return [part.decode("utf-8", "surrogateescape") for part in self.out.split(b"\0") if part]
 
 
 @dataclass(frozen=True)
 class _Call:
-    """One start of git: `ok` are the exit codes that are answers, `lock` the descriptor it holds open."""
+    """One start of git. `ok`: exit codes that are answers; `lock`: the descriptor it keeps open."""
 
     arguments: Sequence[str]
     at: GitCheckout | Path
@@ -73,8 +74,11 @@ class _Call:
 
 
 class Git:
-    """Starts git. `lock` is the descriptor of the repository's lock: git keeps it open, so a git that outlives the bot
-    keeps the next bot waiting instead of working beside it."""
+    """Starts git.
+
+    `lock`: descriptor of the repository's lock; git keeps it open, so that after a crash of the bot the next one waits
+    for a git still running.
+    """
 
     def __init__(
         self,
@@ -112,30 +116,33 @@ class Git:
         stdin: bytes = b"",
         protocol: str = "",
     ) -> GitOutput:
-        """Run a command that changes something, under the repository's lock. `protocol`: the one it may use, if any."""
+        """Run a command that changes something, under the repository's lock.
+
+        `protocol`: the only one it may use, if any.
+        """
         extra = {"GIT_ALLOW_PROTOCOL": protocol} if protocol else {}
         return await self._run(_Call(arguments, at, ok, stdin, extra=extra, lock=lock))
 
     async def make(self, *arguments: str, at: Path) -> GitOutput:
-        """Run a command in a folder that is nobody else's yet, perhaps one that copies from this machine."""
+        """Run a command in a new folder; it may copy from repositories on this machine."""
         return await self._run(_Call(arguments, at, extra={"GIT_ALLOW_PROTOCOL": "file"}))
 
     async def programs(self, at: GitCheckout) -> tuple[str, ...]:
-        """What people should know of the programs that the repository's configuration has git start, a sentence each."""
+        """Return sentences for people about the programs that the repository's configuration makes git start."""
         return described_programs(await self._configured(at), at.main, self._path)
 
     async def runs_what_lies_there(self, at: GitCheckout) -> bool:
-        """Whether a filter may be a program of the repository: its command is more than a program of the machine."""
+        """Whether a filter may run a program of the repository, not only one of the machine."""
         told = await self._configured(at)
         return any(may_lie_in_the_tree(key, told[key], at.main, self._path) for key in told)
 
     async def reach(self, *arguments: str, protocol: str) -> GitOutput:
-        """Ask another repository something, from inside of none: no configuration is read, and no login is known."""
+        """Query another repository from outside of any: no configuration is read, and no login is available."""
         extra = {"GIT_ALLOW_PROTOCOL": protocol, "HOME": "/nonexistent"}
         return await self._run(_Call(arguments, Path("/"), extra=extra))
 
     async def version(self) -> tuple[int, int]:
-        """Of the git that is installed. One that does not say is taken for new."""
+        """Return the installed version; an unknown one counts as new."""
         answer = await self.read("version", at=Path("/"))
         found = _VERSION.match(answer.text)
         return (int(found[1]), int(found[2])) if found else (sys.maxsize, 0)
@@ -147,7 +154,7 @@ class Git:
         return await self._answered(call)
 
     async def _configured(self, at: GitCheckout) -> dict[str, str]:
-        """The filters and merge drivers that git would run there: key → command."""
+        """Return the filters and merge drivers that git would run there: key → command."""
         files = (
             at.common / "config",
             at.common / "config.worktree",
@@ -167,7 +174,7 @@ class Git:
         answer = await unless_it_waits(self._ended(call, command), lambda: blocking_file(at))
         reads = "GIT_OPTIONAL_LOCKS" in call.extra
         if not reads and answer.code and (answer.code not in call.ok or answer.code >= FATAL):
-            # its words for it are many: "couldn't write x.lock", "Aborting commit due to empty commit message"
+            # git reports it in many ways: "couldn't write x.lock", "Aborting commit due to empty commit message"
             top = at.top if isinstance(at, GitCheckout) else at
             require_disk_space(
                 f"git {command}", top, *([at.common] if isinstance(at, GitCheckout) else [])

@@ -1,6 +1,6 @@
 """Describes a repository at one commit for the model: its conventions, tree, specs, sources and test command.
 
-It reads git objects only, within bounds of files, bytes and seconds, and never through a symbolic link.
+It reads git objects only, within limits of files, bytes and seconds, and never follows a symbolic link.
 """
 
 from __future__ import annotations
@@ -31,10 +31,13 @@ MANIFEST_EXCERPT = 2_000
 
 
 async def scan_commit(git: Git, place: GitCheckout, commit: str, deadline: float) -> Scan:
-    """`deadline` is a time of the running loop. TimeoutError: not even the list of files was there by then."""
+    """Scan a commit.
+
+    `deadline`: a time of the running loop. Raises TimeoutError if not even the list of files was read by then.
+    """
     async with asyncio.timeout_at(deadline):
         listing = await list_files(git, place, commit)
-    # tens of thousands of paths take long enough to keep others waiting
+    # with tens of thousands of paths this would block the event loop
     wanted = await asyncio.to_thread(WantedFiles.of, listing)
     texts, whole = await read_contents(git, place, listing, wanted, deadline)
     environments = await asyncio.to_thread(_environments, place, ["", *wanted.projects])
@@ -42,7 +45,7 @@ async def scan_commit(git: Git, place: GitCheckout, commit: str, deadline: float
 
 
 def _environments(place: GitCheckout, folders: list[str]) -> list[str]:
-    """Git ignores these, so they are in no commit: that they are there is all that is looked at."""
+    # Git ignores virtual environments, so no commit contains them; only their existence in the checkout is checked.
     names = [f"{folder}/{name}".lstrip("/") for folder in folders for name in ENVIRONMENTS]
     return [name for name in names if is_there(place.top / name)]
 
@@ -78,7 +81,7 @@ def _composed(
 
 
 def _main_system(projects: tuple[Project, ...]) -> BuildSystem:
-    """The top's; where the top has none, that of the first project."""
+    """Return the build system of the top or, if it has none, that of the first project."""
     return next(
         (one.build_system for one in projects if one.build_system is not BuildSystem.OTHER),
         BuildSystem.OTHER,
@@ -93,13 +96,12 @@ def _meta(projects: tuple[Project, ...], texts: dict[str, str]) -> str:
     ]
 
 
-# The list of a commit's files: regular files only, so nothing that is read later leads anywhere
-# else.
+# The list of a commit's files: regular files only, so that nothing read later leads anywhere else.
 
 MOST_ENTRIES = 50_000
 LISTING_LIMIT = 16 * 1024 * 1024
 _REGULAR = "100"
-"""How the mode of every file begins that is no symbolic link and no submodule."""
+"""Beginning of the mode of regular files, unlike symbolic links and submodules."""
 _BLOB = len("100644 blob ")
 
 
@@ -108,11 +110,11 @@ class FileListing:
     blobs: dict[str, str]
     """Path → blob, in git's order."""
     cut: bool
-    """There are more."""
+    """Whether the list was truncated."""
 
 
 async def list_files(git: Git, place: GitCheckout | Path, commit: str) -> FileListing:
-    # without -l, which looks up the size of every blob, and takes three times as long
+    # without -l, which looks up the size of every blob and takes three times as long
     answer = await git.read(
         *("ls-tree", "-r", "-z", "--full-tree", commit), at=place, limit=LISTING_LIMIT
     )
@@ -128,7 +130,7 @@ def _read_listing(out: bytes, truncated: bool) -> FileListing:
     return FileListing(blobs, truncated or len(entries) > MOST_ENTRIES)
 
 
-# The parts of the description in words. They are short enough for every prompt.
+# The parts of the description as text, short enough for every prompt.
 
 CONVENTIONS = ("CLAUDE.md", "AGENTS.md", "CONTRIBUTING.md", ".specify/memory/constitution.md")
 READMES = ("README.md", "README.rst", "README.txt", "README")
@@ -136,11 +138,11 @@ SPEC_PATH = re.compile(r"specs/([^/]+)/spec\.md")
 
 CONVENTIONS_EACH = 8_000
 CONVENTIONS_ALL = 16_000
-"""Characters of all conventions together: they go into the prompt of every agent."""
+"""Characters of all conventions together: they are part of every agent's prompt."""
 TREE_LINES = 400
 TREE_DEPTH = 3
 LONGEST_LINE = 240
-"""Characters of a line: git takes names of any length."""
+"""The most characters per line: git accepts names of any length."""
 README_EXCERPT = 2_000
 MOST_ENTRY_POINTS = 30
 MOST_SPEC_LINES = 200
@@ -156,7 +158,7 @@ _ENTRY_KINDS = frozenset(
 
 
 def conventions(paths: Collection[str], texts: Mapping[str, str]) -> tuple[str, bool]:
-    """The rules of the house, and whether they are all there. What is missing is said, for those who can read it."""
+    """Return the conventions and whether they are complete. Missing parts are marked in the text."""
     parts: list[str] = []
     room, whole = CONVENTIONS_ALL, True
     for name in CONVENTIONS:
@@ -177,7 +179,7 @@ def sections(names: Iterable[str], texts: Mapping[str, str]) -> str:
 
 
 def tree_lines(paths: Iterable[str], folders: Mapping[str, int]) -> str:
-    """Directories down to TREE_DEPTH with their files; what lies deeper is counted."""
+    """Return directories down to TREE_DEPTH with their files; deeper ones are counted."""
     shown = Counter({path: 0 for path in paths if path.count("/") < TREE_DEPTH})
     for folder, count in folders.items():
         if folder.count("/") >= TREE_DEPTH:
@@ -192,12 +194,12 @@ def tree_lines(paths: Iterable[str], folders: Mapping[str, int]) -> str:
 
 
 def folders_of(paths: Iterable[str]) -> Mapping[str, int]:
-    """How many files lie in each directory; a name ends with /, that of the top is empty."""
+    """Return the number of files per directory; names end with /, that of the top is empty."""
     return Counter(path[: path.rfind("/") + 1] for path in paths)
 
 
 def spec_list(paths: Iterable[str], texts: Mapping[str, str]) -> str:
-    """The id and the title of each; one that was not read has no title."""
+    """Return id and title of each spec; one that was not read has no title."""
     found = sorted(
         path for path in paths if path.startswith("specs/") and SPEC_PATH.fullmatch(path)
     )
@@ -208,7 +210,7 @@ def spec_list(paths: Iterable[str], texts: Mapping[str, str]) -> str:
 
 
 def overview(paths: Collection[str], folders: Mapping[str, int], texts: Mapping[str, str]) -> str:
-    """Entry points, modules by size, kinds of files, and how the README begins."""
+    """Return entry points, modules by size, kinds of files, and the beginning of the README."""
     modules: Counter[str] = Counter()
     for folder, count in folders.items():
         modules[folder[: folder.find("/") + 1]] += count
@@ -231,7 +233,7 @@ def _spec_line(path: str, text: str) -> str:
 
 
 def _entry_points(paths: Iterable[str]) -> list[str]:
-    """Those nearest to the top."""
+    """Return the entry points nearest to the top."""
     named = [
         path for path in paths if path[path.rfind("/") + 1 :].partition(".")[0] in _ENTRY_NAMES
     ]
@@ -245,7 +247,7 @@ def _counted(counts: Mapping[str, int]) -> str:
 
 
 def _printable(line: str) -> str:
-    """A name may hold anything but / and NUL, and be of any length: no line of ours is made of it."""
+    # A file name may contain anything but / and NUL and have any length, so it must not form lines of its own.
     if len(line) > LONGEST_LINE:
         line = f"{line[: LONGEST_LINE // 2]}…{line[-LONGEST_LINE // 2 :]}"
     if line.isprintable():
@@ -253,19 +255,18 @@ def _printable(line: str) -> str:
     return "".join(sign if sign.isprintable() else "\ufffd" for sign in line)
 
 
-# The contents of the files that matter, the most important first, until the room or the time is
-# used up.
+# The contents of relevant files, the most important first, until the room or the time is used up.
 
 FILE_LIMIT = 64 * 1024
 TOTAL_LIMIT = 512 * 1024
 LARGEST_FILE = 1024 * 1024
-"""A file larger than this is not even begun."""
+"""Larger files are not read at all."""
 MOST_SPECS = 100
 
 
 @dataclass(frozen=True)
 class WantedFiles:
-    """What is read of the listed files."""
+    """The listed files that are read."""
 
     first: list[str]
     then: list[str]
@@ -285,14 +286,14 @@ class WantedFiles:
 async def read_contents(
     git: Git, place: GitCheckout, listing: FileListing, wanted: WantedFiles, deadline: float
 ) -> tuple[dict[str, str], bool]:
-    """Text by path, and whether nothing was cut or left out."""
+    """Return the texts by path, and whether none was truncated or left out."""
     texts: dict[str, str] = {}
     try:
         async with asyncio.timeout_at(deadline):
             paths = wanted.first + wanted.then
             sizes = await _sizes(git, place, [listing.blobs[path] for path in paths])
             chosen, whole = _chosen(paths, listing, sizes)
-            # in two steps, so that what is most important is there when the time is up
+            # in two steps, so that the most important files are read when the time is up
             for step in (wanted.first, wanted.then):
                 texts |= await _texts(
                     git, place, {path: listing.blobs[path] for path in step if path in chosen}
@@ -320,7 +321,7 @@ def _chosen(
 
 
 async def _sizes(git: Git, place: GitCheckout, blobs: list[str]) -> dict[str, int]:
-    """Blobs that a damaged repository lacks are left out."""
+    # Blobs missing in a damaged repository are left out.
     if not blobs:
         return {}
     answer = await git.read("cat-file", "--batch-check", at=place, stdin=_lines(blobs))

@@ -1,7 +1,7 @@
 """Refuses to work when the repository's git configuration has changed while agents worked.
 
 A worktree is no sandbox: an agent can write the repository's `.git/config`, and a filter, a merge driver or a planted
-pointer file would run its code in whoever uses git next. So everything that could run code is noted before the first
+pointer file would run its code when git is used next. So everything that could run code is recorded before the first
 agent starts, and compared before every later call.
 """
 
@@ -39,7 +39,7 @@ CONFIG_LIMIT = 1024 * 1024
 INCLUDE_DEPTH = 10
 """As deep as git itself follows includes."""
 INCLUDED = 100
-"""Files. A file that includes itself often enough would be read for ever."""
+"""Number of files, so that a file that includes itself is not read for ever."""
 
 
 class Trust:
@@ -48,7 +48,10 @@ class Trust:
         self._ledger = ledger
 
     async def page(self, main: GitCheckout) -> RepositoryRecord:
-        """The repository's page. Where no agent is at work, the configuration is noted as a person left it."""
+        """Return the record of the repository.
+
+        If no agent works there, the configuration is recorded as people left it; otherwise it is compared.
+        """
         page = self._ledger.page(main.top)
         if page is not None and page.worktrees:
             await self._compare(main, page)
@@ -65,13 +68,15 @@ class Trust:
         return fresh
 
     async def check(self, main: GitCheckout) -> None:
-        """Before a call that reads the repository or its main checkout."""
+        """Compare the configuration before a call that reads the repository or its main checkout; raise Refused if it
+        has changed.
+        """
         page = self._ledger.page(main.top)
         if page is not None and page.worktrees:
             await self._compare(main, page)
 
     async def worktree(self, main: GitCheckout, path: Path) -> GitCheckout:
-        """The place of a worktree the bot made, after everything that could mislead git there was compared."""
+        """Return a worktree of the bot, after comparing everything that could mislead git there."""
         page = self._ledger.page(main.top)
         made = page.worktrees.get(str(path)) if page else None
         if page is None or made is None or not made.git_dir:
@@ -83,7 +88,7 @@ class Trust:
         return main.linked(Path(made.git_dir), path)
 
     async def own_keys(self, git_dir: Path) -> dict[str, str]:
-        """What a worktree's own configuration says that could run code."""
+        """Return the keys of a worktree's own configuration that could run code."""
         return await self._keys(git_dir / "config.worktree")
 
     async def _compare(self, main: GitCheckout, page: RepositoryRecord) -> None:
@@ -96,7 +101,7 @@ class Trust:
             raise self._cut_off(main, page)
 
     def _cut_off(self, main: GitCheckout, page: RepositoryRecord) -> Refused:
-        """With it nobody could tell what is merged: a branch would seem to be moved."""
+        # A changed shallow file would hide what is merged, so that a branch would seem to have moved.
         file = main.common / "shallow"
         undo = f"rm {file}" if not page.shallow else "git fetch --unshallow"
         return Refused(
@@ -124,9 +129,10 @@ class Trust:
     async def _keys(
         self, config: Path, depth: int = 0, read: list[Path] | None = None
     ) -> dict[str, str]:
-        """Every watched key of a file and of the files it includes, with a digest of its values.
+        """Return every watched key of a file and the files it includes, with a digest of its values, which may be
+        secrets.
 
-        Digests, because values may be secrets. Conditions of includes are ignored: any of them may come true.
+        Conditions of includes are ignored, because any of them may become true.
         """
         keys: dict[str, str] = {}
         read = [] if read is None else read
@@ -147,7 +153,7 @@ class Trust:
         content = _content(config)
         if not content:
             return []
-        # from stdin: what is parsed is what was read; / is in no repository
+        # from stdin, so that git parses exactly what was read; / is in no repository
         answer = await self._git.read(
             *("config", "--file", "-", "--no-includes", "-z", "--list"), at=Path("/"), stdin=content
         )
@@ -194,9 +200,9 @@ def _shallow(main: GitCheckout) -> tuple[str, ...]:
 
 
 def _included(config: Path, value: str) -> Path:
-    """Relative to the file that names it, as git reads it."""
+    # Relative to the file that includes it, as git does.
     named = Path(value)
-    with suppress(RuntimeError):  # the home folder of nobody
+    with suppress(RuntimeError):  # no such user
         named = named.expanduser()
     return config.parent / named
 

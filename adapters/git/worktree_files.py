@@ -22,13 +22,13 @@ from adapters.git.run import Git
 from bot.core.errors import Refused, Unavailable
 from bot.os_errors import as_unavailable
 
-# Writing: no path, and no symbolic link an agent planted, leads out of the worktree.
+# Writing: no path, and no symbolic link planted by an agent, leads out of the worktree.
 
 TEMPORARY_NAME = ".gwt-bot.new"
 
 
 def checked_parts(path: str) -> tuple[str, ...]:
-    """The parts of a path that lies inside a tree, by its words alone."""
+    """Split a relative path and check it without touching the disk; raise Refused if it leads out of the tree."""
     parts = tuple(path.split("/"))
     odd = any(part in {"", ".", ".."} or part.lower() == ".git" for part in parts)
     if odd or "\\" in path or any(ord(sign) < 32 or ord(sign) == 127 for sign in path):
@@ -37,7 +37,7 @@ def checked_parts(path: str) -> tuple[str, ...]:
 
 
 def write_inside(top: Path, files: dict[str, str]) -> None:
-    """Write all of them, each at once or not at all. Every path is checked before the first is written."""
+    """Write the files, each atomically. Every path is checked before the first is written."""
     places = [(checked_parts(path), content) for path, content in files.items()]
     for parts, content in places:
         try:
@@ -65,18 +65,15 @@ def write_error(error: OSError, top: Path, path: str) -> Refused | Unavailable:
     return Refused(f"{path} cannot be written: {error.strerror}")
 
 
-# Copies ignored files of the main checkout: only what both checkouts ignore, so nothing shows up
-# as a change.
-#
-# Nothing of git's is touched, so the repository's lock is not taken: nobody else has to wait for
-# gigabytes.
+# Copies ignored files of the main checkout: only what both checkouts ignore, so that nothing shows up as a change.
+# Nothing of git is touched, so the repository's lock is not taken, and nobody has to wait while gigabytes are copied.
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class CopyLimits:
-    """How much may be copied into one worktree."""
+    """Limits for copying into one worktree."""
 
     files: int = 50_000
     size: int = 2 * 1024**3
@@ -90,7 +87,7 @@ class _Found:
 
 
 class IgnoredFileCopier:
-    """`home` is the bot's own directory: should it lie in the repository, it is not copied."""
+    """Copies ignored files. `home`: the bot's own directory, which is not copied if it is in the repository."""
 
     def __init__(self, git: Git, home: Path, bounds: CopyLimits) -> None:
         self._git = git
@@ -110,7 +107,7 @@ class IgnoredFileCopier:
         return tuple(readable(name) for name in done)
 
     async def _ignored(self, main: GitCheckout) -> list[str]:
-        """A directory that is ignored as a whole is one entry, ending in a slash."""
+        # A directory ignored as a whole is one entry, ending in a slash.
         answer = await self._git.read(
             *("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"),
             at=main,
@@ -120,10 +117,10 @@ class IgnoredFileCopier:
         return answer.fields
 
     async def _ignored_there(self, at: GitCheckout, names: list[str]) -> list[str]:
-        """Those the worktree ignores, too: its branch may have another .gitignore, and may track some of them."""
+        # Only those the worktree ignores, too: its branch may have another .gitignore, and may track some of them.
         if not names:
             return []
-        # this one command takes no literal pathspecs; behind ./ nothing in a name has a meaning
+        # this command does not support literal pathspecs; after ./ no character of a name is special
         told = b"".join(b"./" + os.fsencode(name) + b"\0" for name in names)
         answer = await self._git.read(
             *("--no-literal-pathspecs", "check-ignore", "-z", "--stdin"),
@@ -162,7 +159,7 @@ class IgnoredFileCopier:
     def _files(
         self, top: Path, entries: list[str], patterns: tuple[Pattern, ...]
     ) -> Iterator[_Found | None]:
-        """What the patterns name; None for what was looked at for nothing."""
+        """Yield the files that match the patterns, and None for every other path looked at."""
         waiting = list(reversed(entries))
         while waiting:
             path = waiting.pop()
@@ -184,7 +181,7 @@ class IgnoredFileCopier:
 
 
 def _entries_of(top: Path, directory: str) -> list[str]:
-    """What lies in a directory, which may be gone by now or may have become a link."""
+    # The directory may be gone by now, or have become a link.
     if (top / directory).is_symlink() or not (top / directory).is_dir():
         return []
     with os.scandir(top / directory) as entries:
@@ -196,7 +193,7 @@ def _entries_of(top: Path, directory: str) -> list[str]:
 
 
 def _copyable(top: Path, path: str) -> _Found | None:
-    """A file, or a link that stays in the repository. A FIFO or a device is neither."""
+    """Return a regular file, or a link that stays in the repository; None for anything else, such as a FIFO or device."""
     try:
         about = (top / path).lstat()
         link = stat.S_ISLNK(about.st_mode)
@@ -209,7 +206,7 @@ def _copyable(top: Path, path: str) -> _Found | None:
 
 
 def _behind_a_link(top: Path, path: str) -> bool:
-    """Whether something that is no directory stands in its way in the worktree."""
+    """Whether the worktree has something other than a directory on the way to the path."""
     here = top
     for part in path.split("/")[:-1]:
         here /= part
@@ -221,7 +218,7 @@ def _behind_a_link(top: Path, path: str) -> bool:
 
 
 async def _in_thread(work: Callable[[threading.Event], T]) -> T:
-    """Beside the event loop. Called off, it ends before this returns: nobody writes into what is being removed."""
+    # When cancelled, the thread is stopped before this returns, so that nothing is written into what is being removed.
     stop = threading.Event()
     working = asyncio.create_task(asyncio.to_thread(work, stop))
     try:
@@ -232,7 +229,7 @@ async def _in_thread(work: Callable[[threading.Event], T]) -> T:
         raise
 
 
-# The copying itself: through no link, over nothing that is there, and never half a file.
+# The copying itself: through no link, over no existing file, and never half a file.
 
 _CANNOT_SHARE_BLOCKS = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM}
 _CHUNK = 64 * 1024 * 1024
@@ -241,7 +238,7 @@ _CHUNK = 64 * 1024 * 1024
 def copy_files(
     source: Path, target: Path, names: Iterable[str], stop: threading.Event
 ) -> list[str]:
-    """Copy what is not there yet; what vanishes meanwhile is passed over. The names of what was copied."""
+    """Copy what does not exist yet, and return the names copied. Files that vanish meanwhile are skipped."""
     done: list[str] = []
     for name in names:
         if stop.is_set():
@@ -270,7 +267,7 @@ def _copy_one(source: Path, target: Path, path: str) -> bool:
 
 @contextlib.contextmanager
 def _both_directories(source: Path, target: Path, parts: list[str]) -> Generator[tuple[int, int]]:
-    """Both directories' descriptors, opened step by step so that no step can be a link."""
+    # Opened step by step, so that no part of the path can be a link.
     with contextlib.ExitStack() as opened:
         here = _open_directory(opened, source, None)
         there = _open_directory(opened, target, None)
@@ -312,13 +309,13 @@ def _copy_file(here: int, there: int, name: str) -> bool:
     with plain_file(name, folder=here) as old:
         about = os.fstat(old)
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(TEMPORARY_NAME, dir_fd=there)  # of a bot that died here
+            os.unlink(TEMPORARY_NAME, dir_fd=there)  # left by a bot that died here
         try:
             with create_file(TEMPORARY_NAME, folder=there) as new:
                 _copy_content(old, new.fileno())
                 os.fchmod(new.fileno(), about.st_mode & 0o777)
                 os.utime(new.fileno(), ns=(about.st_atime_ns, about.st_mtime_ns))
-            # unlike a rename, a link never takes the place of what somebody has put there meanwhile
+            # unlike a rename, a link never replaces what somebody has put there meanwhile
             os.link(TEMPORARY_NAME, name, src_dir_fd=there, dst_dir_fd=there)
         except FileExistsError:
             return False
@@ -329,7 +326,7 @@ def _copy_file(here: int, there: int, name: str) -> bool:
 
 
 def _copy_content(old: int, new: int) -> None:
-    """The kernel copies, where it can by sharing the blocks until one side writes."""
+    # The kernel copies, if possible by sharing the blocks until one side is written.
     try:
         while hasattr(os, "copy_file_range") and os.copy_file_range(old, new, _CHUNK):
             pass
@@ -340,11 +337,11 @@ def _copy_content(old: int, new: int) -> None:
         shutil.copyfileobj(rest, end)
 
 
-# Which ignored files the operator wants copied. A pattern reads as a line of .gitignore does, and
-# never leads out of the repository.
+# Which ignored files the operator wants copied. Patterns have the syntax of .gitignore, and never lead out of the
+# repository.
 
 NEVER_COPIED = frozenset({".git", ".worktrees", ".gwt"})
-"""Directories and files of git's and the bot's own."""
+"""Directories and files of git and the bot."""
 _WILD = re.compile(r"[*?\[]")
 _CLASS = re.compile(r"\[(!?)([^]/]+)\]")
 
@@ -353,16 +350,16 @@ _CLASS = re.compile(r"\[(!?)([^]/]+)\]")
 class Pattern:
     rule: re.Pattern[str]
     begins: str
-    """The directories it names outright before its first wildcard."""
+    """The literal directories before the first wildcard."""
     anchored: bool
 
     def names(self, path: str) -> bool:
         return self.rule.fullmatch(path) is not None
 
     def leads_into(self, directory: str) -> bool:
-        """Whether it is worth looking into a directory that is ignored as a whole.
+        """Whether to look into a directory that is ignored as a whole.
 
-        A mere name like `.env` is not looked for there: it would be searched for in all of node_modules.
+        Not for a plain name like `.env`, which would be searched for in all of node_modules.
         """
         if self.names(directory + "/\0"):
             return True
@@ -377,14 +374,14 @@ def read_patterns(lines: Iterable[str]) -> tuple[Pattern, ...]:
 
 
 def is_ours(path: str) -> bool:
-    """Whether it belongs to git or the bot, and is never copied."""
+    """Whether the path belongs to git or the bot, and is never copied."""
     return any(part.casefold() in NEVER_COPIED for part in path.split("/"))
 
 
 def stays_inside(link: str, target: str) -> bool:
-    """Whether a symbolic link at the path `link` leads to a place below the same top directory.
+    """Whether a symbolic link at the path `link` stays below the same top directory.
 
-    `..` only at its beginning: behind another link it would lead anywhere.
+    `..` is accepted only at the beginning: after another link it could lead anywhere.
     """
     parts = target.split("/")
     ups = sum(part == ".." for part in parts)
@@ -414,7 +411,7 @@ def _parse_pattern(line: str) -> Pattern:
 
 
 def _path_regex(parts: list[str]) -> str:
-    """`**` stands for any number of directories; at the end for everything below."""
+    """Translate a pattern path: `**` matches any number of directories; at the end, everything below."""
     rule = ""
     for n, part in enumerate(parts):
         last = n == len(parts) - 1
@@ -439,6 +436,6 @@ def _segment_regex(part: str) -> str:
 
 
 def _class_regex(inside: str) -> str:
-    """A dash is one only behind the first: twice in a row Python may read it as more than a range one day."""
+    # Only single dashes stay ranges: Python may give `--` in a class another meaning one day.
     escaped = re.sub(r"([\\\[\]^&~|])", r"\\\1", inside)
     return escaped.replace("--", r"-\-")

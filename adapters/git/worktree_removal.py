@@ -1,4 +1,4 @@
-"""Removes worktrees and branches whose work is proven to be kept elsewhere, and clears away what a killed git left.
+"""Removes worktrees and branches whose work is proven to be kept elsewhere, and cleans up after a killed git.
 
 Nothing is forced: what cannot be removed safely stays, and the answer says why.
 """
@@ -45,7 +45,7 @@ class WorktreeRemoval:
     async def remove(
         self, held: LockedRepository, path: Path, branch: str, kept: KeptElsewhere
     ) -> Removal:
-        """The worktree, and the branch if everything on it is kept elsewhere."""
+        """Remove the worktree, and the branch if everything on it is kept elsewhere."""
         tip = await self._tree.tip(held.main, branch)
         missing = await self._proofs.missing(held.main, branch, tip, kept) if tip else ""
         if missing:
@@ -59,7 +59,7 @@ class WorktreeRemoval:
         return _removal(held, path, branch, not reason, reason)
 
     async def remove_worktree(self, held: LockedRepository, path: Path, branch: str) -> str:
-        """Why it was left; empty when it is gone."""
+        """Remove the worktree; return why it was kept, or an empty string."""
         entries = worktree_entries(held.main)
         entry = entry_at(entries, path)
         made = held.made(path)
@@ -89,7 +89,8 @@ class WorktreeRemoval:
     async def _finish(
         self, held: LockedRepository, path: Path, made: WorktreeRecord, left: list[WorktreeEntry]
     ) -> str:
-        """A git of ours was killed while it made or removed this worktree: what git can make again may go."""
+        # A git of the bot was killed while it created or removed this worktree: whatever git can restore may be
+        # removed.
         try:
             await self._recovery.clear(held.main, path, made.start, left, made.ignored)
         except Refused as refused:
@@ -98,7 +99,7 @@ class WorktreeRemoval:
         return ""
 
     async def _in_use(self, at: GitCheckout, entry: WorktreeEntry, branch: str) -> str:
-        """Why nobody may remove it now."""
+        """Return why the worktree must not be removed now; empty if it may."""
         if entry.locked is not None:
             return f"the worktree is locked: {entry.locked or 'no reason given'}"
         if pids := await asyncio.to_thread(processes_in, at.top):
@@ -116,7 +117,7 @@ class WorktreeRemoval:
         return bool(answer.out)
 
     async def _git_removes(self, held: LockedRepository, path: Path) -> str:
-        """git looks once more whether it is clean; a worktree with submodules it does not remove at all."""
+        # git itself checks once more that it is clean; it never removes a worktree with submodules.
         try:
             await self._git.write("worktree", "remove", str(path), at=held.main, lock=held.lock)
         except Refused as refused:
@@ -130,11 +131,11 @@ class WorktreeRemoval:
             where.append(str(held.main.top))
         if where:
             return f"the branch is checked out in {where[0]}"
-        # of a removal that was killed: nobody else would ever take them away
+        # left by a removal that was killed; nothing else would ever remove them
         remove_stale_locks(held.main, held.main.top, None, branch)
         remove_old_lock(held.main)
         try:
-            # with the tip that was proven to be merged: a branch that moved meanwhile stays
+            # with the tip that was proven to be merged, so that a branch that has moved meanwhile stays
             await self._git.write(
                 *("update-ref", "-d", f"refs/heads/{branch}", tip), at=held.main, lock=held.lock
             )
@@ -156,8 +157,7 @@ def _removal(
     )
 
 
-# Deletes a branch that a person has looked at: exactly what they saw, and never what somebody
-# works on.
+# Deletes a branch that a person has looked at: only in the state they saw, and never while somebody works on it.
 
 
 class BranchDeletion:
@@ -188,15 +188,14 @@ class BranchDeletion:
     async def _clear(
         self, held: LockedRepository, branch: str, where: str, worktree: Path | None
     ) -> None:
-        """Only a worktree of the bot's own that nobody needs any more, and only if it is clean."""
+        # Only a clean worktree of the bot itself that is no longer needed.
         if worktree is None or str(worktree) != where or held.made(worktree) is None:
             raise Refused(f"{branch} is checked out in {where}", "Check something else out there.")
         if reason := await self._removing.remove_worktree(held, worktree, branch):
             raise Refused(f"its worktree {where} cannot go: {reason}")
 
 
-# What proves that a branch's work is kept elsewhere: commits and their contents, never what
-# anybody says was done.
+# Proof that a branch's work is kept elsewhere: commits and their contents, never what anybody claims.
 
 
 @dataclass(frozen=True)
@@ -206,9 +205,9 @@ class KeptElsewhere:
     merged_into: str | None
     """A branch or commit that contains it."""
     merged_tip: str = ""
-    """A commit of it that was merged somewhere, squashed perhaps."""
+    """A commit of the branch that was merged, possibly squashed."""
     plan: str = ""
-    """A folder of documents: it is enough that `merged_into` holds what the branch made of them."""
+    """A folder of documents: it is enough that `merged_into` contains the branch's versions of them."""
 
     @property
     def is_told(self) -> bool:
@@ -220,7 +219,7 @@ class KeptProofs:
         self._tree = tree
 
     async def missing(self, main: GitCheckout, branch: str, tip: str, kept: KeptElsewhere) -> str:
-        """Why the branch has to stay; empty: all of it is kept elsewhere."""
+        """Return why the branch must stay; empty if all of it is kept elsewhere."""
         if kept.merged_tip and await self._is_in(main, tip, kept.merged_tip):
             return ""
         if kept.merged_into is None:
@@ -234,7 +233,7 @@ class KeptProofs:
         return f"{branch} has {len(commits)} commits that are not merged"
 
     async def _is_in(self, main: GitCheckout, tip: str, merged_tip: str) -> bool:
-        """The tip itself, or one before it: whoever merges may have added to the branch first."""
+        # The tip may also be older than what was merged: whoever merges may have added commits first.
         if tip == merged_tip:
             return True
         newer = await self._tree.commit_or_none(main, merged_tip)
@@ -243,7 +242,7 @@ class KeptProofs:
     async def _documents(
         self, main: GitCheckout, branch: str, tip: str, merged: str, plan: str
     ) -> str:
-        """The branch has changed nothing but documents, and each is the same where they were merged."""
+        # Proven if the branch changed only documents, and each is identical where they were merged.
         parted = await self._tree.parted(main, merged, tip)
         if parted is None:
             return f"{branch} has no history in common with what it was merged into"
@@ -256,13 +255,13 @@ class KeptProofs:
         return f"{branch} has files that are not merged: {names}"
 
 
-# Clears away what a git of the bot's left when it was killed. A file goes only if git can make it
-# again. It is called under the repository's lock, so no git of the bot's is alive.
+# Cleans up after a git of the bot that was killed. A file is removed only if git can restore it. Called under the
+# repository's lock, so that no git of the bot is alive.
 
 OLD_LOCK_SECONDS = 300.0
-"""Seconds after which a lock that all share is taken for one that nobody holds: git needs it for an instant."""
+"""Seconds after which a shared lock file counts as stale: git needs it only for an instant."""
 MOST_SUSPECTS = 32
-"""A killed checkout leaves one file half written, or one per worker. More than this is somebody's work."""
+"""A killed checkout leaves one incomplete file, or one per worker. More than this are somebody's work."""
 
 
 @dataclass(frozen=True)
@@ -283,10 +282,10 @@ class Recovery:
         entries: list[WorktreeEntry],
         ignored: tuple[str, ...] = (),
     ) -> None:
-        """Remove a half-made or half-removed worktree.
+        """Remove a worktree that was left half created or half removed.
 
-        `ignored` is what the repository ignored there when its removal began: a worktree is clean with it, so it goes
-        with it. Refused, with nothing removed, where any other file is somebody's.
+        `ignored`: ignored paths at the beginning of the removal, which are removed with it. Raises Refused, with
+        nothing removed, if any other file may be somebody's work.
         """
         if is_directory(path):
             proven = await self._proven(main, path, commit, entries, ignored)
@@ -302,7 +301,7 @@ class Recovery:
         entries: list[WorktreeEntry],
         ignored: tuple[str, ...],
     ) -> list[Path]:
-        """All files below `path`, each of which git can make again."""
+        """Return all files below `path`, if git can restore each of them."""
         files = await asyncio.to_thread(_files_below, path)
         tree = await self._tree(main, commit)
         pointer = path / ".git"
@@ -332,7 +331,7 @@ class Recovery:
     async def _foreign(
         self, at: GitCheckout, files: list[Path], tree: dict[str, TreeEntry]
     ) -> list[Path]:
-        """The files that are neither as in the tree nor the beginning of what they should become."""
+        """Return the files that neither equal the tree's version nor are the beginning of it."""
         named = {file: str(file.relative_to(at.top)) for file in files}
         known = [file for file in files if named[file] in tree]
         foreign = [file for file in files if named[file] not in tree]
@@ -348,7 +347,7 @@ class Recovery:
         return foreign + [file for file, ours in zip(suspects, begun, strict=True) if not ours]
 
     async def _hashes(self, at: GitCheckout, names: list[str]) -> list[str]:
-        """As git would store them: the repository's own filters and line endings included."""
+        """Return the hashes as git would store the files, with the repository's filters and line endings applied."""
         if not names:
             return []
         if any("\n" in name for name in names):
@@ -369,21 +368,22 @@ class Recovery:
 
 
 def remove_stale_locks(main: GitCheckout, path: Path, git_dir: Path | None, branch: str) -> None:
-    """Lock files of a killed git, in the bot's own names only: the branch's, and those of its worktree."""
+    """Remove the lock files of a killed git that belong to the bot: those of the branch and of its worktree."""
     locks = [main.common / "refs" / "heads" / f"{branch}.lock"] if branch else []
     if git_dir is not None:
         locks += git_dir.glob("*.lock")  # index, HEAD, ORIG_HEAD, next-index-<pid> …
     left = [lock for lock in locks if lock.exists()]
-    # an agent or a person may use git here, too: theirs is alive as long as its lock is
+    # an agent or a person may use git here, too; their git is running as long as its lock exists
     if left and not git_runs_in(path, main.top):
         for lock in left:
             lock.unlink(missing_ok=True)
 
 
 def remove_old_lock(main: GitCheckout) -> None:
-    """What a git that was killed while it deleted a branch may leave: nobody could delete one any more, people neither.
+    """Remove the lock that a git killed while deleting a branch may leave, which would prevent everybody from deleting
+    branches.
 
-    It may be a person's, so it goes only when it is old and no git is at work there.
+    It may be a person's, so it must be old and no git may run there.
     """
     lock = main.common / "packed-refs.lock"
     with contextlib.suppress(FileNotFoundError):
@@ -393,7 +393,9 @@ def remove_old_lock(main: GitCheckout) -> None:
 
 
 def _files_below(path: Path) -> list[Path]:
-    """Everything but directories. What is no file and no link (a FIFO, a device) git never made: it counts as a file."""
+    """Return all files and links; raise Refused if there is anything else, such as a FIFO or device, which git never
+    creates.
+    """
     found: list[Path] = []
     for directory, inner, names in os.walk(path):
         here = Path(directory)
@@ -406,7 +408,7 @@ def _files_below(path: Path) -> list[Path]:
 
 
 def _link_or_content(file: Path) -> tuple[bool, bytes]:
-    """Whether it is a symbolic link, and what is in it."""
+    """Return whether it is a symbolic link, and its target or content."""
     if file.is_symlink():
         return True, os.fsencode(file.readlink())
     return False, file.read_bytes()
@@ -422,7 +424,7 @@ def _is_ordinary(file: Path) -> bool:
 
 
 def _is_pointer(pointer: Path, main: GitCheckout, entries: list[WorktreeEntry]) -> bool:
-    """The `.git` file git wrote, or the beginning of it."""
+    """Whether the `.git` file is what git wrote, or the beginning of it."""
     if pointer.is_symlink():
         return False
     line = first_line(pointer)
@@ -432,7 +434,7 @@ def _is_pointer(pointer: Path, main: GitCheckout, entries: list[WorktreeEntry]) 
 
 
 def _remove(path: Path, files: list[Path]) -> None:
-    """Exactly these files, then what is empty. What somebody put there meanwhile stays, with its directory."""
+    # Exactly these files, then empty directories. What somebody put there meanwhile stays.
     for file in files:
         file.unlink(missing_ok=True)
     for directory, _, _ in os.walk(path, topdown=False):

@@ -1,4 +1,7 @@
-"""Makes, finds or repairs the worktree of a branch. Its name is written down first; what belongs to somebody else is left alone."""
+"""Creates, finds or repairs the worktree of a branch.
+
+It is recorded before it is created; what belongs to somebody else is left alone.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ class WorktreeSetup:
         self._by_hand = ManualChanges(tree)
 
     async def prepare(self, held: LockedRepository, branch: str, path: Path, start: str) -> str:
-        """A worktree at `path` on `branch`, begun at `start`. The branch's head."""
+        """Make sure there is a worktree at `path` on `branch`, started at `start`, and return the branch's head."""
         start = await self._tree.commit(held.main, start)
         await self._by_hand.require_branch(held.main, path, held.made(path))
         found = entry_at(worktree_entries(held.main), path)
@@ -51,7 +54,7 @@ class WorktreeSetup:
         return tip or start
 
     async def scratch(self, held: LockedRepository, path: Path, commit: str) -> None:
-        """A worktree of the bot's alone, on no branch. What was left of an earlier one goes."""
+        """Create a worktree for the bot alone, on no branch, after removing an earlier one."""
         await self.remove_scratch(held, path)
         held.note(path, WorktreeRecord(stage=Stage.SCRATCH, start=commit))
         await self._add(held, path, commit, "--detach")
@@ -59,10 +62,10 @@ class WorktreeSetup:
     async def restore(
         self, held: LockedRepository, at: GitCheckout, files: Collection[str], since: str
     ) -> None:
-        """Have these files as they were at a commit; what was not there goes."""
+        """Reset these files to a commit; files missing there are removed."""
         commit = await self._tree.commit(held.main, since)
         for name in files:
-            which = ("--", name)  # taken literally: see the environment of every call
+            which = ("--", name)  # taken literally, because of the environment of every call
             there = await self._git.read("ls-tree", "--name-only", commit, *which, at=at)
             how = (
                 ("checkout", "--quiet", commit)
@@ -79,7 +82,7 @@ class WorktreeSetup:
             return
         entry = entry_at(worktree_entries(held.main), path)
         if entry is not None and _is_usable(entry, path, None):
-            # tracked files only: what anybody else put there makes the removal fail
+            # tracked files only: the removal fails if anybody put others there
             at = held.main.linked(entry.git_dir, path)
             remove_stale_locks(held.main, path, entry.git_dir, "")
             await self._git.write("reset", "--hard", "--quiet", at=at, lock=held.lock)
@@ -92,7 +95,7 @@ class WorktreeSetup:
     async def _adopted(
         self, held: LockedRepository, branch: str, path: Path, start: str, found: WorktreeEntry
     ) -> str:
-        """It is there already."""
+        """Use the existing worktree; raise Refused if it is on another branch, Lost if its branch is gone."""
         if found.branch != branch:
             on = found.branch or "no branch"
             raise Refused("taken", f"The worktree {path} is on {on}, not on {branch}.")
@@ -111,14 +114,14 @@ class WorktreeSetup:
     async def _origin(
         self, held: LockedRepository, branch: str, path: Path, tip: str, start: str
     ) -> str:
-        """Where the branch began, as far as it is known: a plan may be moved to a newer start than its branch had."""
+        # The branch may have started earlier: a plan can be moved to a newer start.
         made = held.made(path)
         if made is not None and made.branch == branch and made.origin:
             return made.origin
         return start if await self._tree.contains(held.main, tip, start) else ""
 
     async def _clear(self, held: LockedRepository, path: Path) -> None:
-        """Away with what a killed git left of ours at this path. Refused where it is not provably ours."""
+        """Remove what a killed git of the bot left at this path; raise Refused if it is not provably the bot's."""
         entries = worktree_entries(held.main)
         found = entry_at(entries, path)
         made = held.made(path)
@@ -129,7 +132,7 @@ class WorktreeSetup:
                 held.main, path, made.start, ours + unnamed_entries(entries, path), made.ignored
             )
         elif found is not None and not is_there(path):
-            # removes the entry of this one path; `prune` would forget worktrees on unplugged disks
+            # removes the entry of this one path; `prune` would also drop worktrees on unplugged disks
             await self._git.write("worktree", "remove", str(path), at=held.main, lock=held.lock)
         elif is_there(path) and (found is not None or not _is_empty(path)):
             raise Refused("taken", f"{path} is there already, and not the bot's. Move it away.")
@@ -137,7 +140,10 @@ class WorktreeSetup:
     async def _free_tip(
         self, held: LockedRepository, branch: str, path: Path, start: str
     ) -> str | None:
-        """The tip of the branch if it is ours or as good as new; None where it must be created."""
+        """Return the branch's head if it is the bot's or still at `start`; None if the branch must be created.
+
+        Raises Refused if it is somebody else's.
+        """
         elsewhere = [entry.path for entry in worktree_entries(held.main) if entry.branch == branch]
         if elsewhere:
             raise Refused("taken", f"The branch {branch} is checked out in {elsewhere[0]}.")
@@ -154,7 +160,7 @@ class WorktreeSetup:
             ok=(0, 128),
         )
         if answer.code and await self._tree.tip(held.main, branch) != start:
-            # agent/x/y exists, or a name that differs in case only where the file system does not tell
+            # agent/x/y exists, or a name that differs only in case on a case-insensitive file system
             raise Refused("taken", f"The branch {branch} cannot be made: {answer.err.strip()}")
 
     async def _add(self, held: LockedRepository, path: Path, what: str, *options: str) -> None:
@@ -170,7 +176,7 @@ class WorktreeSetup:
         await self._ready(held, path, made)
 
     async def _ready(self, held: LockedRepository, path: Path, made: WorktreeRecord) -> None:
-        """Note what must not change from now on: the pointers, and the worktree's own configuration."""
+        """Record what must not change from now on: the pointers, and the worktree's own configuration."""
         found = entry_at(worktree_entries(held.main), path)
         if found is None:
             raise Refused(f"git made no worktree at {path}")
@@ -183,7 +189,7 @@ class WorktreeSetup:
 
 
 def _is_usable(entry: WorktreeEntry, path: Path, made: WorktreeRecord | None) -> bool:
-    """Complete. One whose removal began is not, whatever it looks like."""
+    """Whether the worktree is complete and its removal has not begun."""
     removing = made is not None and made.stage is Stage.REMOVING
     whole = entry.whole and entry.locked != HALF_MADE and path.is_dir()
     return whole and not removing and points_back(path, entry)
@@ -198,8 +204,7 @@ def _is_empty(path: Path) -> bool:
     return path.is_dir() and not any(path.iterdir())
 
 
-# Notices what was done by hand to a branch of the bot's. It reports the commit where the branch
-# stood, and repairs nothing.
+# Detects manual changes to a branch of the bot. It reports the commit the branch was at, and repairs nothing.
 
 REFLOG_LIMIT = 64 * 1024
 
@@ -211,7 +216,7 @@ class ManualChanges:
     async def require_branch(
         self, main: GitCheckout, path: Path, made: WorktreeRecord | None
     ) -> None:
-        """Lost where the branch of a worktree of ours is gone, or no longer holds the commit it began with."""
+        """Raise Lost if the branch of a worktree of the bot is gone, or no longer contains the commit it started with."""
         if made is None or made.stage is not Stage.READY or not made.branch:
             return
         tip = await self._tree.tip(main, made.branch)
@@ -222,7 +227,7 @@ class ManualChanges:
 
 
 def _branch_gone(made: WorktreeRecord, path: Path) -> Lost:
-    """The branch's own reflog went with it; that of its worktree may still be there."""
+    # The branch's own reflog is gone, too, but that of its worktree may still exist.
     _, last = _last_move(Path(made.git_dir) / "logs" / "HEAD")
     known = last or "<commit> (git fsck --lost-found may know it)"
     return Lost(
@@ -241,7 +246,7 @@ def _branch_moved(main: GitCheckout, made: WorktreeRecord) -> Lost:
 
 
 def _last_move(reflog: Path) -> tuple[str, str]:
-    """From where to where, by the last line of a reflog; empty where there is none."""
+    """Return old and new commit from the last line of a reflog; empty if there is none."""
     if reflog.is_symlink() or not reflog.is_file():
         return "", ""
     with reflog.open("rb") as file:
@@ -251,11 +256,8 @@ def _last_move(reflog: Path) -> tuple[str, str]:
     return (fields[0], fields[1]) if len(fields) > 2 else ("", "")
 
 
-# A repository that was moved, with the bot's worktrees in it. The ledger follows first, then git
-# is told.
-#
-# What could run code is compared afterwards with what the ledger has kept, as before every other
-# call.
+# A repository that was moved, with the bot's worktrees in it. The ledger is updated first, then git is told. What could
+# run code is compared with the ledger afterwards, as before every other call.
 
 
 class MovedRepository:
@@ -264,8 +266,7 @@ class MovedRepository:
         self._ledger = ledger
 
     def take_over(self, former: Path, top: Path, common: Path) -> tuple[str, ...]:
-        """What was written down of the repository where it lay; where its worktrees were. Done twice, the second finds
-        nothing to do."""
+        """Move the ledger's record from the former path; return the former paths of the worktrees. Safe to do twice."""
         page = self._ledger.page(former)
         if page is None or former == top:
             return ()
@@ -281,7 +282,7 @@ class MovedRepository:
         return tuple(page.worktrees)
 
     async def repair(self, held: LockedRepository) -> None:
-        """git finds its worktrees by whole paths, in both directions."""
+        # git finds its worktrees by absolute paths, in both directions.
         paths = [path for path in held.worktrees if is_directory(Path(path))]
         if paths:
             await self._git.write("worktree", "repair", *paths, at=held.main, lock=held.lock)
@@ -289,7 +290,7 @@ class MovedRepository:
 
 def _moved_record(page: RepositoryRecord, top: str, common: str) -> RepositoryRecord:
     def here(path: str) -> str:
-        """Also in the key of a file that the configuration includes."""
+        # Also applied to keys, which contain the path of an included configuration file.
         if path == page.common or path.startswith(f"{page.common}/"):
             return common + path.removeprefix(page.common)
         if path == page.top or path.startswith(f"{page.top}/"):

@@ -1,4 +1,4 @@
-"""The branches and worktrees of tasks: the port that makes, merges and removes them.
+"""The port for branches and worktrees of tasks: creating, merging and removing them.
 
 Changes in one repository happen one at a time, under its lock. The main checkout is never touched, except by
 `move_base`, which a person has confirmed.
@@ -43,8 +43,10 @@ from bot.os_errors import as_unavailable
 
 
 class GitWorktrees:
-    """`home` is the bot's own directory, where it notes what it made in which repository. `let_go` is told of each
-    worktree that is gone."""
+    """The worktrees port.
+
+    `home`: the bot's own directory, which records what it created; `let_go`: called for each removed worktree.
+    """
 
     def __init__(
         self,
@@ -244,7 +246,7 @@ class GitWorktrees:
     async def _held(self, repository: str) -> AsyncGenerator[LockedRepository]:
         main = main_checkout(repository)
         async with self._locks.held(main.common) as lock:
-            # looked at under the lock, so a page is never saved over a newer one
+            # checked under the lock, so that a newer record is never overwritten
             page = await self._trust.page(main)
             try:
                 yield LockedRepository(main, lock, self._ledger, page, self._let_go)
@@ -272,10 +274,10 @@ class GitWorktrees:
     async def _commit(
         self, at: GitCheckout, names: tuple[str, ...], message: str, lock: int
     ) -> None:
-        """Commit these paths and no others, whatever else an agent has staged."""
+        """Commit exactly these paths, whatever else an agent has staged."""
         told = b"".join(name.encode() + b"\0" for name in names)
         pathspec = ("--pathspec-from-file=-", "--pathspec-file-nul")
-        # --sparse: what lies outside of a sparse checkout is committed, too
+        # --sparse: paths outside of a sparse checkout are committed, too
         await self._git.write("add", "--force", "--sparse", *pathspec, at=at, lock=lock, stdin=told)
         head = await self._tree.commit(at, "HEAD")
         same = await self._git.read(
@@ -295,13 +297,13 @@ class GitWorktrees:
 
 
 def _located(path: str) -> tuple[GitCheckout, Path]:
-    """A worktree lies in `.worktrees` of its main checkout."""
+    # A worktree is always in `.worktrees` of its main checkout.
     main = main_checkout(str(Path(path).parent.parent))
     return main, checked_path(main, path)
 
 
-# Brings commits from another repository on this machine: exactly the commit asked for, checked,
-# below refs/gwt-bot and on no branch.
+# Imports commits from another repository on this machine: exactly the requested commit, checked, below refs/gwt-bot and
+# on no branch.
 
 KEPT_REFS = "refs/gwt-bot/"
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -337,7 +339,10 @@ class CommitImport:
     async def with_history(
         self, held: LockedRepository, commit: str, squashed: Sequence[str]
     ) -> str:
-        """The same commit each time it is asked for: nothing in it is of today."""
+        """Return a commit that also has the squashed commits as parents.
+
+        Its content does not depend on the time, so that repeating gives the same commit.
+        """
         for one in (commit, *squashed):
             if not _COMMIT.fullmatch(one):
                 raise Refused(f"{one!r} is no commit's full hash")
@@ -365,8 +370,10 @@ class CommitImport:
         return made.text
 
     async def let_go(self, held: LockedRepository, keep: frozenset[str]) -> None:
-        """Once the bot has no worktree here, nothing needs them but a plan that is not carried out yet: what was merged
-        is on a branch."""
+        """Remove imported commits once the bot has no worktree here.
+
+        Merged ones are on a branch; those in `keep` belong to plans not yet carried out.
+        """
         if held.is_at_work:
             return
         kept = [commit for commit in await self._kept(held) if commit not in keep]
@@ -381,13 +388,13 @@ class CommitImport:
         )
 
     async def _keep(self, held: LockedRepository, commit: str) -> None:
-        # not through what an agent may have planted in this place: a name that stands for a branch
+        # --no-deref: an agent may have planted a symbolic ref here that points to a branch
         await self._git.write(
             *("update-ref", "--no-deref", KEPT_REFS + commit, commit), at=held.main, lock=held.lock
         )
 
     async def _kept(self, held: LockedRepository) -> list[str]:
-        """The commits that are held in place, each by a name of its own."""
+        """Return the imported commits, each of which has a ref of its own."""
         answer = await self._git.read(
             *("for-each-ref", "--format=%(objectname) %(refname) %(symref)", KEPT_REFS),
             at=held.main,
@@ -396,14 +403,13 @@ class CommitImport:
         return [line[0] for line in lines if line[1:] == [KEPT_REFS + line[0], ""]]
 
 
-# A copy of a project in the folder for temporary files: whatever is done there, the project
-# itself is not touched.
+# A temporary copy of a project: whatever is done in it, the project itself is not changed.
 
 _OWN_SETTINGS = ("user.name", "user.email")
 
 
 async def temporary_copy(project: Path, environment: Mapping[str, str]) -> Path:
-    """At the commit that is checked out there, without what is not committed; of a folder without git, an empty one."""
+    """Return a copy of the checked-out commit, without uncommitted changes; for a folder without git, an empty one."""
     try:
         folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="gwt-bot-"))
     except OSError as error:

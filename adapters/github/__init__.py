@@ -1,4 +1,4 @@
-"""Pull requests on GitHub: found, opened, looked at, merged; branches pushed from a clean environment."""
+"""Pull requests on GitHub: find, open, read and merge them; push branches from a clean environment."""
 
 from adapters.github.api import Access
 from adapters.github.forge import GitHub

@@ -1,6 +1,6 @@
-"""One request to GitHub's API: its address and access, how it is sent, and what its errors and rate limits mean.
+"""One request to GitHub's API: address and access, sending, errors and rate limits.
 
-Nothing here shows a secret, and a token goes to its own host only.
+Nothing here reveals a secret, and a token is sent only to its own host.
 """
 
 from __future__ import annotations
@@ -37,51 +37,51 @@ _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?|\[[0-9A-Fa-
 
 @dataclass(frozen=True)
 class Access:
-    """A token, or a GitHub App, or what the environment and the `gh` program of this machine know."""
+    """A token, a GitHub App, or what the environment and the `gh` program of this machine provide."""
 
     token: str = field(default="", repr=False)
     api_url: str = API_URL
     app_id: str = ""
     app_key_file: str = ""
     installation: str = ""
-    """The installation's number; empty: GitHub is asked which one the repository has."""
+    """The installation id; empty asks GitHub for that of the repository."""
     environ: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
     @property
     def names_app(self) -> bool:
-        """Whether a GitHub App is configured, if only in part."""
+        """Whether a GitHub App is configured, at least in part."""
         return bool(self.app_id or self.app_key_file or self.installation)
 
 
 @dataclass(frozen=True)
 class ApiPace:
-    """How long is waited, in seconds."""
+    """Time-outs and intervals, in seconds."""
 
     call: float = 15.0
-    """For each part of an answer."""
+    """Time-out for each part of an answer."""
     whole: float = 60.0
-    """For a whole answer, however slowly it trickles."""
+    """Time-out for a whole answer, however slowly it arrives."""
     between_writes: float = 1.0
-    """GitHub asks for it."""
+    """Requested by GitHub."""
     again: float = 1.0
-    """Before the same is asked again: GitHub computes some answers only when asked."""
+    """Delay before the same is asked again: GitHub computes some answers only on request."""
     git: float = 600.0
-    """For one transfer of a branch."""
+    """Time-out for one transfer of a branch."""
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where the API is, and where the repositories of the same host are."""
+    """Addresses of the API and of the repositories on the same host."""
 
     api: str
     web: str
-    """Scheme, host and port, no path."""
+    """Scheme, host and port, without a path."""
     host: str
     port: int | None
 
     @property
     def plain(self) -> bool:
-        """Not encrypted: only ever on this machine."""
+        """Whether it is unencrypted, which is allowed only on this machine."""
         return self.web.startswith("http://")
 
     def clone_url(self, slug: str) -> str:
@@ -92,7 +92,7 @@ class Address:
 
 
 def parse_address(api_url: str) -> Address:
-    """Read the setting. An address that would send the token in clear text over a network is refused."""
+    """Parse the setting; an address that would send the token unencrypted over a network is refused."""
     parts = urlsplit(api_url.strip().rstrip("/"))
     host, port = _host_and_port(api_url)
     if parts.scheme not in {"http", "https"} or parts.username is not None or parts.query:
@@ -132,7 +132,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _wrong_address(api_url: str, why: str) -> SettingsError:
-    # a password in the address shall not be shown
+    # a password in the address must not be shown
     shown = re.sub(r"//[^/@]*@", "//", api_url)
     return SettingsError(
         f"GITHUB_API_URL is {shown}: {why}. "
@@ -140,7 +140,7 @@ def _wrong_address(api_url: str, why: str) -> SettingsError:
     )
 
 
-# PyGithub, as it is used here: imported only where GitHub is used, and never retrying by itself.
+# PyGithub: imported only if GitHub is used, and without its retries.
 
 
 def with_token(token: str, address: Address, pace: ApiPace) -> Github:
@@ -150,7 +150,7 @@ def with_token(token: str, address: Address, pace: ApiPace) -> Github:
 
 
 def open_client(auth: Auth, address: Address, pace: ApiPace) -> Github:
-    """`retry=0`: its own trying again sends a second time what was done already, and waits where nobody can stop it."""
+    # `retry=0`: PyGithub's own retries repeat what may have been done, and wait without being cancellable.
     from github import Github
 
     return Github(
@@ -171,7 +171,7 @@ def send_request(
     headers: dict[str, str],
     body: Mapping[str, object] | None,
 ) -> ApiAnswer:
-    """One request, and its answer as it came. Blocks. `path` is `graphql`, or that of a thing of the REST API."""
+    """Send one request and return the raw answer. Blocks. `path`: `graphql` or a path of the REST API."""
     requester = github.requester
     url = requester.graphql_url if path == "graphql" else path
     status, told, text = requester.requestJson(verb, url, headers=headers, input=body)
@@ -179,7 +179,8 @@ def send_request(
 
 
 def as_port_error(error: Exception) -> Exception:
-    """PyGithub and what it stands on fail in many ways. By kind only: their texts may hold addresses and headers."""
+    # PyGithub and its libraries fail in many ways. Only the type is reported, because messages may contain addresses
+    # and headers.
     kind = type(error).__name__
     if isinstance(error, PortError):
         return error
@@ -192,7 +193,7 @@ def as_port_error(error: Exception) -> Exception:
     return error
 
 
-# What GitHub says when it does not do what was asked, and whether a retry helps. Pure.
+# The meaning of GitHub's errors, and whether a retry helps. No I/O.
 
 TRIES_AGAIN = "The bot tries again by itself."
 GIVE_TOKEN = "Give GITHUB_TOKEN a token that is valid and has the rights contents:write and pull_requests:write."  # noqa: S105
@@ -204,7 +205,7 @@ _MOVED = frozenset({301, 302, 307, 308})
 
 @dataclass(frozen=True)
 class ApiAnswer:
-    """An answer of the API, whatever it says."""
+    """An answer of the API, whatever its status."""
 
     status: int
     headers: Mapping[str, str]
@@ -213,7 +214,7 @@ class ApiAnswer:
 
     @property
     def message(self) -> str:
-        """GitHub's sentence, with those of the single errors."""
+        """Return GitHub's message, with those of the individual errors."""
         told = _json_object(self.body)
         errors = told.get("errors")
         each = cast("list[object]", errors) if isinstance(errors, list) else []
@@ -221,7 +222,7 @@ class ApiAnswer:
         return "; ".join(part for part in said if part)[:_EXCERPT]
 
     def blames(self, field: str, code: str = "invalid") -> bool:
-        """Whether that field is what GitHub does not like."""
+        """Whether GitHub rejected that field."""
         errors = _json_object(self.body).get("errors")
         return isinstance(errors, list) and any(
             isinstance(one, dict) and one.get("field") == field and one.get("code") == code
@@ -240,7 +241,7 @@ class ApiAnswer:
 
 
 class ApiRefused(Refused):
-    """Refused, with the answer, for whoever can do something about this very refusal."""
+    """Refused, with the answer, for callers that can handle this error."""
 
     def __init__(self, answer: ApiAnswer, reason: str, remedy: str = "") -> None:
         super().__init__(reason, remedy)
@@ -248,7 +249,7 @@ class ApiRefused(Refused):
 
 
 def error_for(answer: ApiAnswer, doing: str) -> PortError:
-    """The error to raise. `doing` completes "GitHub does not let me …"."""
+    """Return the error to raise. `doing` completes "GitHub does not let me …"."""
     if answer.is_limit:
         return _limited(answer)
     said = f": {answer.message}" if answer.message else f" (HTTP {answer.status})"
@@ -280,7 +281,7 @@ def error_for(answer: ApiAnswer, doing: str) -> PortError:
 
 
 def not_understood(why: str) -> Unavailable:
-    """Something answered, but not the API: a proxy, a log-in page, half an answer."""
+    """Return the error for an answer that is not from the API: from a proxy, a log-in page, or incomplete."""
     return Unavailable(
         f"the answer was not one of GitHub's API: {why}",
         "Look whether a proxy or a log-in page stands between. " + TRIES_AGAIN,
@@ -288,7 +289,7 @@ def not_understood(why: str) -> Unavailable:
 
 
 def _limited(answer: ApiAnswer) -> Unavailable:
-    """The secondary limit says how long; the primary one when the quota is renewed."""
+    # The secondary limit names a delay; the primary one the time when the quota is renewed.
     seconds = retry_after(answer.headers)
     if seconds is None and answer.headers.get("x-ratelimit-remaining") == "0":
         seconds = until_reset(answer.headers)
@@ -325,20 +326,19 @@ def _sentence(error: object) -> str:
     return str(parts.get("message") or f"{parts.get('field', '')} {parts.get('code', '')}".strip())
 
 
-# How much of the quota is left. The last tenth is kept for what people wait for, so polling waits
-# first.
+# The remaining quota. The last tenth is reserved for what people wait for, so polling pauses first.
 
 RESERVE = 0.1
 
 
 @dataclass
 class Quota:
-    """What the last answers told."""
+    """The quota as of the last answer."""
 
     limit: int = 0
     remaining: int = 0
     resets_at: float = 0.0
-    """On the monotonic clock."""
+    """In monotonic time."""
 
     def note(self, headers: Mapping[str, str]) -> None:
         if headers.get("x-ratelimit-resource", "core") != "core":
@@ -353,7 +353,7 @@ class Quota:
         self.resets_at = time.monotonic() + (until_reset(headers) or 0.0)
 
     def keep_reserve(self) -> None:
-        """To be called before anything that can wait."""
+        """Raise Unavailable if only the reserve is left; call it before anything that can wait."""
         left = self.resets_at - time.monotonic()
         if self.remaining < self.limit * RESERVE and left > 0:
             raise Unavailable(
@@ -364,7 +364,7 @@ class Quota:
 
 
 def until_reset(headers: Mapping[str, str]) -> float | None:
-    """Seconds until the quota is renewed, by the clock of the one who says so."""
+    """Return the seconds until the quota is renewed, by the server's clock."""
     reset = _number(headers, "x-ratelimit-reset")
     if reset is None:
         return None
@@ -372,7 +372,7 @@ def until_reset(headers: Mapping[str, str]) -> float | None:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """What the header of that name says, in seconds."""
+    """Return the value of the Retry-After header, in seconds."""
     return http.retry_after(headers.get("retry-after", ""), headers.get("date", ""))
 
 
@@ -388,17 +388,17 @@ def _number(headers: Mapping[str, str], name: str) -> int | None:
     return int(told) if told.isascii() and told.isdigit() and len(told) < 16 else None
 
 
-# A blocking call in a thread of its own, which nobody waits for longer than they want to, not
-# even at the end.
-#
-# The threads of `asyncio.to_thread` are waited for when the program ends; a server that trickles
-# would keep it alive.
+# A blocking call in a thread of its own, for which nobody waits longer than they want to, even at exit. The threads of
+# `asyncio.to_thread` are joined when the program ends, so a server that answers slowly would keep it alive.
 
 T = TypeVar("T")
 
 
 async def in_own_thread(work: Callable[[], T], *, seconds: float) -> T:
-    """What it returns or raises; TimeoutError after so long, while the call itself may still go on."""
+    """Return or raise the result of `work`.
+
+    Raises TimeoutError after `seconds`, while the call itself may still go on.
+    """
     loop = asyncio.get_running_loop()
     told: asyncio.Future[T] = loop.create_future()
     threading.Thread(
@@ -420,6 +420,6 @@ def _call_and_report(
 
 
 def _schedule(loop: asyncio.AbstractEventLoop, what: Callable[[], object]) -> None:
-    # the loop may have ended meanwhile: then nobody wants to know
+    # the loop may have ended meanwhile, and nobody waits any more
     with contextlib.suppress(RuntimeError):
         loop.call_soon_threadsafe(what)

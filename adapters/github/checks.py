@@ -1,4 +1,4 @@
-"""The checks of a commit: check runs, suites and statuses, and the end of the logs of those that failed."""
+"""The checks of a commit: check runs, suites and statuses, and the end of the logs of failed ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from adapters.github.client import (
 from bot.core.errors import Unavailable
 from bot.core.forge import CiFailure, CiState
 
-# What may not be read is left out, and the logs of each failure are read once.
+# What the token may not read is left out, and the logs of each failure are read once.
 
 MOST_FAILURES = 20
 _LONGEST_WORDS, _LONGEST_FOUND, _LONGEST_LOG = 1_400, 1_100, 3_400
@@ -38,16 +38,16 @@ _OVER = frozenset({CiState.NONE, CiState.PASSED})
 
 @dataclass(frozen=True)
 class CheckResults:
-    """All that robots say of a commit, together."""
+    """The combined results of all checks of a commit."""
 
     state: CiState
     failures: tuple[CiFailure, ...] = ()
     names: tuple[str, ...] = ()
-    """Of all checks that have appeared."""
+    """Names of all checks that exist."""
     running: tuple[str, ...] = ()
-    """Of those that have not ended."""
+    """Names of those that have not ended."""
     readable: bool = True
-    """Whether the token may read check runs: most CI says nothing elsewhere."""
+    """Whether the token may read check runs, which most CI systems use exclusively."""
 
 
 class Checks:
@@ -80,11 +80,11 @@ class Checks:
         )
 
     async def any(self, slug: str, commit: str) -> bool:
-        """Whether any robot has ever said anything of it."""
+        """Whether the commit has any check at all."""
         return bool(await self._runs(slug, commit) or await self._statuses(slug, commit))
 
     async def _runs(self, slug: str, commit: str) -> list[CheckRun] | None:
-        """None: the token may not read them."""
+        """Return the check runs, or None if the token may not read them."""
         path = f"/repos/{slug}/commits/{commit}/check-runs"
         try:
             return await self._client.pages(
@@ -96,8 +96,9 @@ class Checks:
             return None
 
     async def _suites(self, slug: str, commit: str) -> list[CheckSuite]:
-        """Those that tell more than their check runs do: the run of a job that needs another one appears when that has
-        ended, so for a moment all runs have passed while the workflow goes on."""
+        """Return the suites that add information to their check runs: the run of a job that depends on another one is
+        created only when that has ended, so for a moment all runs have passed while the workflow goes on.
+        """
         path = f"/repos/{slug}/commits/{commit}/check-suites"
         try:
             found = await self._client.pages(
@@ -132,7 +133,7 @@ class Checks:
         return _failed_run(run, key, self._outputs[key])
 
     async def _output(self, slug: str, run: CheckRun) -> tuple[str, bool]:
-        """What is known of it, and whether that is all: what was not reached may be next time."""
+        """Return the output of a failed run, and whether it is complete; missing parts may be available next time."""
         parts, whole = [_headline(run)], True
         try:
             parts.append(await self._annotations(slug, run))
@@ -157,7 +158,7 @@ class Checks:
         return "\n".join(lines)[:_LONGEST_FOUND]
 
     async def _log(self, slug: str, run: CheckRun) -> str:
-        """A check run of GitHub Actions is a job of the same number."""
+        # A check run of GitHub Actions is a job with the same id.
         if run.app is None or run.app.slug != _OF_JOBS:
             return ""
         path = f"/repos/{slug}/actions/jobs/{run.id}/logs"
@@ -187,7 +188,7 @@ def _state_of_run(run: CheckRun) -> CiState:
 
 
 def _state_of_suite(suite: CheckSuite) -> CiState:
-    """GitHub makes an empty suite for each app that might check something; most of them stay empty."""
+    # GitHub creates an empty suite for each app that might check something; most of them stay empty.
     if suite.status == "completed":
         return CiState.FAILED if _broke(suite) else CiState.PASSED
     counts = suite.latest_check_runs_count > 0 or _is_of_jobs(suite)
@@ -195,7 +196,7 @@ def _state_of_suite(suite: CheckSuite) -> CiState:
 
 
 def _broke(suite: CheckSuite) -> bool:
-    """A workflow that cannot be read makes no check run that could fail."""
+    # An invalid workflow creates no check run that could fail.
     return suite.conclusion == "startup_failure"
 
 
@@ -239,8 +240,7 @@ def _failed_status(status: CommitStatus, commit: str) -> CiFailure:
     )
 
 
-# The end of a job's log, where it failed. Little is kept however long it is, and no token is sent
-# to where it lies.
+# The end of a job's log, where it failed. Only a limited part is kept, and no token is sent to the log's address.
 
 _MOST_READ = 32 * 1024 * 1024
 _MOST_KEPT = 256 * 1024
@@ -251,22 +251,22 @@ _FAILED = "##[error]"
 
 
 def read_log(place: str, address: Address, seconds: float) -> str:
-    """The end of what lies there. GitHub's answer names the place, with a signature in it. Blocks."""
+    """Return the end of the log at an address that GitHub has named and signed. Blocks."""
     scheme = urlsplit(place).scheme
     if scheme != "https" and not (scheme == "http" and address.plain):
         raise not_understood("the log lies at an address that is not encrypted")
-    # the address is GitHub's own word, and no header of ours goes with the request
+    # the address comes from GitHub, and none of our headers goes with the request
     request = urllib.request.Request(place, headers={"User-Agent": "gwt-bot"})  # noqa: S310
     try:
         with _opener().open(request, timeout=seconds) as answer:
             return _read_end(answer.read)
     except (OSError, HTTPException, ValueError) as error:
-        # the address itself opens the log for a while, so it is not told
+        # not shown, because the address itself gives access to the log for a while
         raise Unavailable(f"the log cannot be read ({type(error).__name__})") from None
 
 
 def failure_excerpt(log: str, most: int) -> str:
-    """The lines up to the last failure, without times and colours; what cleans up after it tells nothing."""
+    """Return the lines up to the last failure, without times and colours; the clean-up after it is not informative."""
     text = _STAMP.sub("", _ESCAPES.sub("", log.replace("\r\n", "\n")))
     lines = text.splitlines()
     failed = [number for number, line in enumerate(lines) if _FAILED in line]
@@ -293,5 +293,5 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 def _opener() -> urllib.request.OpenerDirector:
-    """Opens http and https only, and goes where it was sent, no further."""
+    # Opens http and https only, and follows no redirect.
     return urllib.request.build_opener(_NoRedirects())

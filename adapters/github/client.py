@@ -1,7 +1,7 @@
-"""The client of GitHub's API, and the fields the bot reads of its answers.
+"""The client of GitHub's API, and the fields of its answers that the bot uses.
 
-PyGithub carries the requests. Reading is retried here; a request that changes something is never sent twice by itself:
-whoever made it looks for its effect first.
+PyGithub sends the requests. Reads are retried here; a request that changes something is never repeated automatically:
+its caller first looks for the effect.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ class Client:
         self._known: OrderedDict[str, ApiAnswer] = OrderedDict()
 
     async def get(self, slug: str, path: str, shape: type[T], doing: str) -> T:
-        """Read one thing. If GitHub says that it is as it was, that costs nothing of the quota."""
+        """Read one resource. If GitHub answers that it is unchanged, it does not count against the quota."""
         return parse_answer(await self._read(slug, path, doing), shape)
 
     async def pages(
         self, slug: str, path: str, shape: type[T], doing: str, *, under: str = ""
     ) -> list[T]:
-        """Read the pages of a list, to a bound. `under`: the field they stand in."""
+        """Read the pages of a list, up to a limit. `under`: the field with the items."""
         found: list[T] = []
         joint = "&" if "?" in path else "?"
         for page in range(1, PAGES + 1):
@@ -73,7 +73,7 @@ class Client:
         return found
 
     async def raw(self, slug: str, path: str, doing: str) -> ApiAnswer:
-        """Read something that may stand elsewhere: the answer then says where."""
+        """Read a resource without following redirects: the answer may name another address."""
         answer = await self._send(slug, "GET", path, {}, None)
         if answer.status >= 400:
             raise self._judged(answer, doing)
@@ -82,7 +82,7 @@ class Client:
     async def change(
         self, slug: str, verb: str, path: str, body: Mapping[str, object], doing: str
     ) -> ApiAnswer:
-        """Ask once for something to be done. Unavailable: it may have been done."""
+        """Send one request that changes something. After Unavailable it may have taken effect."""
         answer = await self._send(slug, verb, path, {}, body)
         if answer.status >= 300:
             raise self._judged(answer, doing)
@@ -91,7 +91,7 @@ class Client:
     async def graphql(
         self, slug: str, query: str, variables: Mapping[str, object], doing: str
     ) -> ApiAnswer:
-        """Ask what only GraphQL knows. Its errors come with a status that says all is well."""
+        """Send a GraphQL query. Its errors arrive with status 200."""
         body = {"query": query, "variables": variables}
         answer = await self.change(slug, "POST", "graphql", body, doing)
         told = read_json(answer)
@@ -154,14 +154,14 @@ class Client:
         return answer
 
     def _github(self, token: str) -> Github:
-        """One connection for each token: that of an app is another one every hour."""
+        # One client per token; that of an app changes every hour.
         if token not in self._open:
             self._open[token] = with_token(token, self._address, self._pace)
         return self._open[token]
 
     def _judged(self, answer: ApiAnswer, doing: str) -> PortError:
         if answer.status == 401:
-            # the next call asks again: `gh` or the app may have a newer one
+            # the next call looks it up again, because `gh` or the app may have a newer one
             self._tokens.forget()
         return error_for(answer, doing)
 
@@ -207,7 +207,7 @@ def _as_rest(errors: object) -> str:
     return json.dumps({"message": "", "errors": errors})
 
 
-# The fields the bot needs of GitHub's answers. All others are ignored.
+# The fields of GitHub's answers that the bot needs. All others are ignored.
 
 
 class ApiModel(BaseModel):
@@ -223,7 +223,7 @@ class BranchEnd(ApiModel):
     """owner:branch."""
 
     def is_branch_of(self, owner: str, branch: str) -> bool:
-        """A fork may have a branch of the same name."""
+        """Whether it is that branch of the owner; a fork may have a branch of the same name."""
         if self.ref != branch:
             return False
         return self.label is None or self.label.lower() == f"{owner}:{branch}".lower()
@@ -242,7 +242,7 @@ class PullData(ApiModel):
     merged_at: datetime | None = None
     merge_commit_sha: str | None = None
     mergeable: bool | None = None
-    """None also where it was told in a list: GitHub has to think first."""
+    """None also in lists: GitHub computes it only on request."""
     mergeable_state: str = "unknown"
 
     @property
@@ -284,7 +284,7 @@ class User(ApiModel):
 
 
 class Remark(ApiModel):
-    """A comment below a pull request, or in one of its lines, or a review."""
+    """A comment on a pull request or one of its lines, or a review."""
 
     id: int
     user: User | None = None
@@ -294,7 +294,7 @@ class Remark(ApiModel):
     created_at: datetime | None = None
     submitted_at: datetime | None = None
     state: str = ""
-    """Of a review."""
+    """Only for reviews."""
     path: str = ""
     line: int | None = None
     original_line: int | None = None
@@ -328,7 +328,7 @@ class CheckRun(ApiModel):
 
 
 class CheckSuite(ApiModel):
-    """All check runs of one app on a commit; of GitHub Actions, those of one workflow."""
+    """All check runs of one app on a commit; for GitHub Actions, those of one workflow."""
 
     id: int
     status: str | None = None
@@ -377,14 +377,14 @@ class RuleParameters(ApiModel):
 
 
 class BranchRule(ApiModel):
-    """Of a branch, from whichever ruleset it comes."""
+    """A rule for a branch, from any ruleset."""
 
     type: str
     parameters: RuleParameters | None = None
 
 
 class FolderEntry(ApiModel):
-    """Of a folder."""
+    """An entry of a folder."""
 
     name: str
     path: str

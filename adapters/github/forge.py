@@ -1,4 +1,4 @@
-"""The forge port on GitHub: each call, and the part that does it."""
+"""The forge port on GitHub: delegates each call to the part that does it."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ from bot.core.naming import is_agent_branch
 
 
 class GitHub:
-    """`home`: where mirrors are kept. `learned` is told of every token before it is used, so that it can be hidden.
+    """The forge port.
 
-    `merge_method`: merge, squash or rebase; empty: what the repository allows. `repository`: owner/name; empty: by the
-    remote `origin`. Raises SettingsError.
+    `home`: folder for mirrors; `learned`: called with every token before it is used, so that it can be masked;
+    `merge_method`: merge, squash or rebase, empty for what the repository allows; `repository`: owner/name, empty for
+    the remote `origin`. Raises SettingsError.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class GitHub:
         tokens = Tokens(access, address, pace, learned)
         git = RemoteGit(access.environ, seconds=pace.git)
         self.require = tokens.require
-        """Raises Refused where what is configured cannot be used. Nobody is asked."""
+        """Raises Refused if the configuration cannot be used; makes no request."""
         self._client = Client(address, tokens, pace)
         self._pulls = Pulls(self._client, pace)
         checks = Checks(self._client, address, pace)
@@ -61,56 +62,55 @@ class GitHub:
         self._finding = RepositoryFinder(address, tokens, self._client, git, repository)
 
     async def find(self, repository: str) -> Hosted | None:
-        """Where the repository is hosted; None: not on this GitHub, or nobody has given a token for it."""
+        """Return where the repository is hosted, or None if it is not on this GitHub or there is no token for it."""
         return await self._finding.find(repository)
 
     async def publish(self, repository: str, slug: str, branch: str, commit: str) -> None:
-        """Push the commit to the branch, from a repository of the bot's own."""
+        """Push the commit to the branch, from a repository of the bot."""
         await self._publishing.publish(repository, checked_slug(slug), branch, commit)
 
     async def open(self, slug: str, wanted: PullWanted) -> Pull:
-        """The open pull request of that branch: found, and brought up to date, or made."""
+        """Find and update the open pull request of that branch, or create it."""
         if not is_agent_branch(wanted.branch):
             raise Refused(f"{wanted.branch[:200]!r} is no branch of an agent")
         return pull_of(await self._pulls.open(checked_slug(slug), wanted))
 
     async def look(self, slug: str, number: int) -> Pull:
-        """How it stands, with what its checks and its readers say."""
+        """Return its state, with its checks and comments."""
         return await self._looking.look(checked_slug(slug), number)
 
     async def make_ready(self, slug: str, number: int) -> Pull:
-        """It is a draft no longer."""
+        """Mark the pull request as no longer a draft."""
         return pull_of(await self._pulls.make_ready(checked_slug(slug), number))
 
     async def merge(
         self, slug: str, number: int, head: str, title: str, checks: ChecksWanted = NOTHING_KNOWN
     ) -> MergeTried:
-        """Merge it if it stands at `head`, and if the checks of that head have passed."""
+        """Merge the pull request if its head is `head` and the checks of that commit have passed."""
         return await self._merging.merge(checked_slug(slug), number, head, title, checks)
 
     async def tip(self, slug: str, branch: str) -> str:
-        """The commit a branch stands at there; empty: there is no such branch."""
+        """Return the branch's commit on GitHub; empty if there is no such branch."""
         return await self._publishing.tip(checked_slug(slug), branch)
 
     async def fetch(self, slug: str, branch: str, *, near: str = "") -> Fetched:
-        """Copy a branch of GitHub into a repository of the bot's own; what `near` has need not come from there."""
+        """Copy a branch from GitHub into a repository of the bot; objects available in `near` are not transferred."""
         return await self._publishing.fetch(checked_slug(slug), branch, near)
 
     async def fetch_head(self, slug: str, number: int) -> Fetched:
-        """Copy the head of a pull request, also when its branch is gone."""
+        """Copy the head of a pull request, even if its branch is gone."""
         return await self._publishing.fetch_head(checked_slug(slug), number)
 
     async def unpublish(self, slug: str, branch: str, commit: str) -> str:
-        """Remove the branch there if it stands at that commit. Why it was left; empty: it is gone."""
+        """Delete the branch on GitHub if it is at that commit. Return why it was kept, or an empty string."""
         return await self._publishing.unpublish(checked_slug(slug), branch, commit)
 
     async def close(self) -> None:
-        """Let all connections go."""
+        """Close all connections."""
         await self._client.close()
 
 
-# Where a repository is hosted, and whether pull requests can be made there: asked once, before
-# any work.
+# Where a repository is hosted, and whether pull requests can be created there: checked once, before any work.
 
 
 class RepositoryFinder:
@@ -141,7 +141,7 @@ class RepositoryFinder:
         return self._hosted(slug, told, token)
 
     def _hosted(self, slug: str, told: RepositoryData, token: str) -> Hosted:
-        # after a renaming the old name still leads there, but a push would not follow
+        # after a rename the old name still redirects, but a push would not follow
         slug = told.full_name if is_slug(told.full_name) else slug
         problem, remedy = repository_problem(told, tells_rights=self._tokens.tells_rights(token))
         return Hosted(slug=slug, url=told.html_url, problem=problem, remedy=remedy)

@@ -1,4 +1,4 @@
-"""Starts git for work with GitHub, and finds out which repository on GitHub a checkout belongs to."""
+"""Runs git for work with GitHub, and finds out which repository on GitHub a checkout belongs to."""
 
 from __future__ import annotations
 
@@ -14,11 +14,9 @@ from adapters.processes import Output, run
 from bot.core.errors import Refused, Unavailable
 from bot.os_errors import files_in, is_odd, unless_it_waits
 
-# git with an argument list, an environment made from nothing, and a time limit.
-#
-# Hooks, helpers, editors and every protocol are switched off; a call that must reach something
-# opens one protocol for itself. A secret reaches git by its environment alone, never by an
-# argument, an address or a file.
+# git with an argument list, an environment built from scratch, and a time-out. Hooks, helpers, editors and all
+# protocols are disabled; a call that needs the network enables one protocol for itself. Secrets are passed to git only
+# in its environment, never in an argument, an address or a file.
 
 _FROM_THE_BOT = frozenset(
     {
@@ -35,7 +33,7 @@ _FROM_THE_BOT = frozenset(
         "TMPDIR",
     }
 )
-"""No HOME: a .netrc or .gitconfig there may be written by agents of the same user."""
+"""Without HOME: a .netrc or .gitconfig there may be written by agents of the same user."""
 
 _FIXED = {
     "LANG": "C.UTF-8",
@@ -71,7 +69,8 @@ _SWITCHED_OFF = (
     "gc.auto=0",
     "maintenance.auto=false",
     "transfer.fsckObjects=true",
-    # faults of old histories that GitHub takes as well; without these no branch of such a repository could be published
+    # defects in old histories that GitHub accepts, too; without these settings no branch of such a repository could be
+    # pushed
     "fetch.fsck.zeroPaddedFilemode=warn",
     "fetch.fsck.missingSpaceBeforeDate=warn",
     "fetch.fsck.missingSpaceBeforeEmail=warn",
@@ -82,12 +81,12 @@ _SWITCHED_OFF = (
 
 _KEPT = 256 * 1024
 _GRACE_SECONDS = 2.0
-"""Asked to end, git takes its lock files away itself."""
+"""Seconds after SIGTERM, in which git removes its lock files."""
 
 
 @dataclass(frozen=True)
 class GitResult:
-    """What git said."""
+    """The output of git."""
 
     code: int
     out: str
@@ -99,7 +98,7 @@ class GitResult:
 
 
 class RemoteGit:
-    """Starts git in a directory that is not a repository's: which one is meant is told by an argument."""
+    """Runs git outside of any repository; the repository is named by an argument."""
 
     def __init__(self, environ: Mapping[str, str], *, seconds: float, program: str = "git") -> None:
         self._environment = {name: environ[name] for name in _FROM_THE_BOT if name in environ}
@@ -117,8 +116,12 @@ class RemoteGit:
         ok: Sequence[int] | None = (0,),
         reads: Path | None = None,
     ) -> GitResult:
-        """`reads`: the repository of somebody else that it reads from. `opens`: the one protocol this call may use. `ok`: the exit codes that are no error; none: all are looked at
-        by the caller. `secret`: settings that only this process may know. `lock` stays open as long as git lives."""
+        """Run git.
+
+        `reads`: an untrusted repository it reads from; `opens`: the only protocol it may use; `ok`: exit codes that are
+        no error, None to accept all; `secret`: settings passed only in the environment; `lock`: descriptor that git
+        keeps open.
+        """
         switches = [*_SWITCHED_OFF, *([f"protocol.{opens}.allow=always"] if opens else ())]
         command = [word for switch in switches for word in ("-c", switch)]
         where = [f"--git-dir={at}"] if at else []
@@ -158,7 +161,7 @@ class RemoteGit:
 
 
 def _odd_file(repository: Path | None) -> Path | None:
-    """What git would wait for in a repository in which agents write."""
+    """Return a file that would make git block, in a repository that agents can write, or None."""
     if repository is None:
         return None
     own = repository / ".git"
@@ -166,7 +169,7 @@ def _odd_file(repository: Path | None) -> Path | None:
 
 
 def failure_line(err: str) -> str:
-    """The line that says most of why it failed."""
+    """Return the line that best explains the failure."""
     lines = [line.strip() for line in err.splitlines() if line.strip()]
     told = [line for line in lines if line.startswith(("fatal:", "error:"))]
     chosen = (told or lines or ["it said nothing"])[0]
@@ -180,10 +183,9 @@ def _settings_environment(secret: Mapping[str, str]) -> dict[str, str]:
     return told
 
 
-# Which repository on GitHub a checkout belongs to: read by `git config` alone, and never believed
-# unchecked.
+# Which repository on GitHub a checkout belongs to: read by `git config` alone, and always verified.
 
-# [A-Za-z0-9] and fullmatch, never \w and $: those take letters of every script and a last line break
+# [A-Za-z0-9] and fullmatch, never \w and $: those accept letters of every script and a trailing line break
 _SLUG = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,63})/[A-Za-z0-9._-]{1,100}")
 _SCP_LIKE = re.compile(r"(?:[A-Za-z0-9._-]+@)?([A-Za-z0-9.-]+):(?!//)(.+)")
 _SSH_OF_GITHUB = frozenset({"github.com", "ssh.github.com"})
@@ -191,12 +193,12 @@ _LONGEST_REMOTE = 1000
 
 
 def is_slug(text: str) -> bool:
-    """Is it owner/name, as the forge allows it?"""
+    """Whether the text is an owner/name that the forge allows."""
     return _SLUG.fullmatch(text) is not None and text.split("/")[1] not in {".", "..", ".git"}
 
 
 def slug_of(remote: str, address: Address) -> str:
-    """owner/name of a remote's address, if it lies on that host; else empty."""
+    """Return owner/name from a remote's address; empty if it is on another host."""
     if len(remote) > _LONGEST_REMOTE:
         return ""
     path = _path_on(remote.strip(), address)
@@ -205,7 +207,7 @@ def slug_of(remote: str, address: Address) -> str:
 
 
 async def read_remote(git: RemoteGit, repository: str) -> str:
-    """The address of the remote `origin` as it is written in the repository's own configuration; empty: there is none."""
+    """Return the address of the remote `origin` from the repository's own configuration; empty if there is none."""
     config = _config_file(Path(repository))
     if config is None:
         return ""
@@ -224,7 +226,7 @@ def checked_slug(slug: str) -> str:
 
 
 def _path_on(remote: str, address: Address) -> str:
-    """The path of the remote; empty where it lies on another host."""
+    """Return the path of the remote; empty if it is on another host."""
     if "://" not in remote:
         scp = _SCP_LIKE.fullmatch(remote)
         return scp.group(2) if scp and _is_its_ssh(scp.group(1), address) else ""
@@ -234,7 +236,7 @@ def _path_on(remote: str, address: Address) -> str:
     except ValueError:
         return ""
     if parts.scheme in {"ssh", "git+ssh", "ssh+git"}:
-        # the port of ssh says nothing: it is another one than that of the API
+        # the port is ignored, because that of ssh differs from that of the API
         return unquote(parts.path) if _is_its_ssh(host, address) else ""
     if parts.scheme in {"http", "https"} and host == address.host:
         usual = {"http": 80, "https": 443}[parts.scheme]
@@ -249,7 +251,7 @@ def _is_its_ssh(host: str, address: Address) -> bool:
 
 
 def _config_file(top: Path) -> Path | None:
-    """The configuration file of a checkout, also of a linked worktree. Regular files only: a FIFO would hang."""
+    """Return the configuration file of a checkout or linked worktree. Only regular files: a FIFO would block."""
     git_dir = top / ".git"
     if git_dir.is_file():
         told = _first_line(git_dir)

@@ -1,7 +1,7 @@
-"""Merges a pull request once its checks have passed, and waits for those that are still to appear.
+"""Merges a pull request once its checks have passed, and waits for expected ones.
 
-The pull request is looked at before and after: what became of it counts, whatever the answer says. The checks of the head
-are read right before, because GitHub itself waits for required ones only.
+The pull request is read before and after: its state counts, whatever the answer says. The checks of the head are read
+right before, because GitHub itself waits only for required ones.
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ class PullMerger:
         self._pace = pace
         self._method = method
         self._refused: OrderedDict[tuple[str, int, str], MergeTried] = OrderedDict()
-        """What GitHub's rules had against a head, so that it is not asked again as long as they are not kept."""
+        """Heads that GitHub's rules do not allow to be merged, so that it is not asked again while the rules are not
+        met.
+        """
 
     async def merge(
         self, slug: str, number: int, head: str, title: str, wanted: ChecksWanted
@@ -88,7 +90,7 @@ class PullMerger:
         return await self._try(slug, number, head, title)
 
     async def _unproved(self, slug: str, pull: PullData, wanted: ChecksWanted) -> MergeTried | None:
-        """Why it is not known that the checks of this very head have passed; None: it is."""
+        """Return why it is not certain that the checks of this commit have passed, or None if it is."""
         said = await self._checks.of(slug, pull.head.sha)
         if said.state is CiState.FAILED:
             failed = _listed([one.name for one in said.failures])
@@ -134,7 +136,7 @@ class PullMerger:
                 if not (left and _BASE_MOVED.search(said)):
                     return await self._why_not(slug, number, head, refused)
             except Unavailable:
-                # it may be merged, though nobody has told us
+                # it may be merged although the answer was lost
                 pull = await self._pulls.read(slug, number)
                 if not pull.is_merged:
                     raise
@@ -149,7 +151,7 @@ class PullMerger:
             plain = title_of(title.strip().removesuffix(numbered))
             body["commit_title"] = f"{plain} {numbered}"
         if method == "squash":
-            # GitHub would gather the messages of all commits, and with them whatever agents mention and close
+            # GitHub would collect the messages of all commits, with every mention and closing keyword an agent wrote
             body["commit_message"] = ""
         path = f"/repos/{slug}/pulls/{number}/merge"
         doing = f"merge the pull request #{number}"
@@ -158,7 +160,7 @@ class PullMerger:
         return MergeTried(merged=told.merged, commit=told.sha or "")
 
     async def _allowed(self, slug: str) -> str:
-        """Squash, where the repository allows it; it may keep to itself what it allows."""
+        # Squash if the repository allows it; the token may not be able to see what is allowed.
         doing = "show the repository"
         told = await self._client.get(slug, f"/repos/{slug}", RepositoryData, doing)
         allowed = {
@@ -188,7 +190,7 @@ class PullMerger:
 
 
 def _without_try(pull: PullData, head: str) -> MergeTried | None:
-    """What needs no try."""
+    """Return the result that is certain without trying to merge, or None."""
     if pull.is_merged:
         return _merged(pull)
     if not pull.is_open:
@@ -205,13 +207,13 @@ def _without_try(pull: PullData, head: str) -> MergeTried | None:
 
 
 def _obstacle(pull: PullData, said: str) -> Obstacle:
-    """By what GitHub knows of it; where it is still thinking, by its words."""
+    """Return the obstacle by the state GitHub reports or, while that is unknown, by its message."""
     if pull.mergeable is False:
         return Obstacle.CONFLICT
     worded = (one for one, words in _BY_WORDS if re.search(words, said, re.IGNORECASE))
     by_words = next(worded, Obstacle.RULES)
     known = _BY_STATE.get(pull.mergeable_state, by_words)
-    # "blocked" says by rules, and its words by which
+    # "blocked" only says that there is a rule; the message says which
     return by_words if known is Obstacle.RULES else known
 
 
@@ -228,10 +230,9 @@ def _not_merged(obstacle: Obstacle, reason: str) -> MergeTried:
     return MergeTried(merged=False, obstacle=obstacle, reason=reason)
 
 
-# Whether checks of a pull request are still to appear.
-#
-# A check does not exist before some robot has made it: a commit without any has passed, or CI has
-# not begun. So every sign that one is coming counts, and what may not be read does not.
+# Whether checks of a pull request are still expected. A check does not exist before some system has created it: a
+# commit without checks has either passed, or CI has not started. So every sign of a coming check counts, and what the
+# token may not read does not.
 
 T = TypeVar("T", bound=BaseModel)
 WORKFLOW_FOLDER = ".github/workflows"
@@ -250,10 +251,10 @@ class ExpectedChecks:
     client: Client
     checks: Checks
     _texts: OrderedDict[str, str] = field(default_factory=OrderedDict[str, str])
-    """Of workflows, by the hash of their content."""
+    """Texts of workflows, by the hash of their content."""
 
     async def required(self, slug: str, base: str) -> frozenset[str]:
-        """The names of the checks without which the base takes nothing."""
+        """Return the names of the checks that the base branch requires."""
         branch = quote(base, safe="")
         told = await self._get(slug, f"/repos/{slug}/branches/{branch}", BranchData, "branch")
         protection = told.protection if told else None
@@ -268,20 +269,20 @@ class ExpectedChecks:
         return frozenset((*(checks.contexts if checks else ()), *asked))
 
     async def why(self, slug: str, pull: PullData) -> str:
-        """What says that there will be checks; empty: nothing does."""
+        """Return why checks are expected; empty if nothing suggests it."""
         if workflow := await self._workflow(slug, pull):
             return f"{workflow} runs for it"
         earlier = await self._earlier(slug, pull)
         for one in earlier:
             if await self.checks.any(slug, one.head.sha):
                 return f"#{one.number} had some"
-        # what runs on the base alone, as for its pages, says nothing where pull requests never had any
+        # checks that run only on the base, as for its pages, mean nothing if earlier pull requests had none
         if not earlier and await self.checks.any(slug, pull.base.sha):
             return f"{pull.base.ref} has some"
         return ""
 
     async def _workflow(self, slug: str, pull: PullData) -> str:
-        """GitHub runs those of the merged whole: a file may have come with either side."""
+        # GitHub runs the workflows of the merge result, whose files may come from either side.
         entries = {
             entry.path: entry
             for commit in (pull.base.sha, pull.head.sha)
@@ -303,13 +304,13 @@ class ExpectedChecks:
         return ""
 
     async def _registered(self, slug: str) -> list[Workflow]:
-        """In a fork, for example, all of them may be switched off."""
+        # In a fork, for example, all workflows may be disabled.
         return await self._pages(
             slug, f"/repos/{slug}/actions/workflows", Workflow, under="workflows"
         )
 
     async def _text(self, slug: str, entry: FolderEntry) -> str:
-        """Empty where it cannot be read: then it counts as one that may run."""
+        """Return the text of a workflow; empty if it cannot be read, so that it counts as one that may run."""
         if entry.sha not in self._texts:
             path = f"/repos/{slug}/git/blobs/{entry.sha}"
             fits = entry.size <= _LARGEST_WORKFLOW
@@ -321,7 +322,7 @@ class ExpectedChecks:
         return self._texts[entry.sha]
 
     async def _earlier(self, slug: str, pull: PullData) -> list[PullData]:
-        """The last ones that were merged."""
+        """Return the pull requests merged last."""
         words = {"state": "closed", "sort": "updated", "direction": "desc", "per_page": "10"}
         path = path_with_query(f"/repos/{slug}/pulls", base=pull.base.ref, **words)
         told = await self._get(slug, path, _Pulls, "pull requests")
@@ -329,7 +330,7 @@ class ExpectedChecks:
         return merged[:_EARLIER_PULLS]
 
     async def _get(self, slug: str, path: str, shape: type[T], what: str) -> T | None:
-        """None: there is no such thing, or the token may not read it."""
+        """Return the resource, or None if it does not exist or the token may not read it."""
         try:
             return await self.client.get(slug, path, shape, f"show the {what}")
         except ApiRefused as refused:
@@ -346,23 +347,21 @@ class ExpectedChecks:
             return []
 
 
-# Whether a workflow of GitHub Actions runs for a pull request. Pure. One that cannot be read may
-# run.
-#
-# An agent may have written the file, so only its `on` is looked at, to a bound.
+# Whether a workflow of GitHub Actions runs for a pull request. No I/O. A workflow that cannot be parsed may run. An
+# agent may have written the file, so only its `on` is read, up to a limit.
 
 _ON = re.compile(r"""^(?:on|true|["']on["'])[ \t]*:""", re.MULTILINE | re.IGNORECASE)
 _NEXT_KEY = re.compile(r"^[^\s#]", re.MULTILINE)
 _LONGEST_TRIGGER = 8_000
 _MOST_BRACKETS = 100
-"""The library takes the square of their number."""
+"""The YAML library takes time quadratic in their number."""
 _OF_A_PULL = frozenset({"pull_request", "pull_request_target"})
 _WHILE_OPEN = frozenset({"opened", "synchronize", "reopened", "ready_for_review"})
 _FAILS = (YAMLError, ValueError, TypeError, RecursionError, AttributeError, re.error)
 
 
 def workflow_runs_for(text: str, pull: PullData, files: Sequence[str] | None) -> bool:
-    """`files`: those that the pull request changes; None: they are not known."""
+    """Whether the workflow may run for the pull request. `files`: the files it changes, or None if unknown."""
     try:
         told = _events(text)
         events = [told] if isinstance(told, str) else told
@@ -395,7 +394,7 @@ def _fits(name: str, filters: object, pull: PullData, files: Sequence[str] | Non
     given = cast("dict[str, object]", filters) if isinstance(filters, dict) else {}
     branches, tags = ({what, f"{what}-ignore"} & set(given) for what in ("branches", "tags"))
     if name == "push" and tags and not branches:
-        return False  # with a filter for tags alone no branch counts
+        return False  # with only a filter for tags no branch matches
     if name in _OF_A_PULL and "types" in given and not _WHILE_OPEN & set(_list(given["types"])):
         return False
     branch = pull.head.ref if name == "push" else pull.base.ref
@@ -418,7 +417,9 @@ def _list(told: object) -> list[str]:
 
 
 def matches_filter(patterns: Iterable[str], name: str) -> bool:
-    """As GitHub reads them: one after the other, and what begins with ! takes back what fitted before."""
+    """Whether the name matches, by GitHub's rules: patterns apply in order, and one that begins with ! revokes an
+    earlier match.
+    """
     found = False
     for pattern in patterns:
         plain = pattern.removeprefix("!")
@@ -428,7 +429,7 @@ def matches_filter(patterns: Iterable[str], name: str) -> bool:
 
 
 def _as_regex(pattern: str) -> str:
-    """`*` stops at a slash, `**` does not; `?` and `+` are about the character before them."""
+    """Translate a pattern: `*` stops at a slash, `**` does not; `?` and `+` apply to the character before them."""
     parts = re.findall(r"\*\*/?|\*|[?+]|\[[^\]]*\]|\\.|.", pattern, re.DOTALL)
     meant = {"**": ".*", "**/": "(?:.*/)?", "*": "[^/]*", "?": "?", "+": "+"}
     return "".join(

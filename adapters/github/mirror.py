@@ -1,7 +1,7 @@
-"""A bare repository of the bot's own beside each one on GitHub: everything that needs a token happens there.
+"""A bare repository of the bot for each one on GitHub, in which everything that needs a token is done.
 
-Agents write to the configuration, hooks and pointers of the repository they work in; none of that is ever read here. Only
-objects come over, and are checked. A mirror may be deleted at any time: it is made anew.
+Agents can write the configuration, hooks and pointers of the repositories they work in; none of that is read here. Only
+objects are transferred, and checked. A mirror may be deleted at any time; it is created again.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FETCH = ("--no-tags", "--no-write-fetch-head", "--update-shallow", "--quiet")
 
 
 class Mirror:
-    """Made in `mirrors` under a name that tells nothing."""
+    """Created below `mirrors`, under a name that reveals nothing."""
 
     def __init__(self, mirrors: Path, address: Address, slug: str, git: RemoteGit) -> None:
         name = sha256(address.clone_url(slug).lower().encode()).hexdigest()[:32]
@@ -51,7 +51,9 @@ class Mirror:
 
     @asynccontextmanager
     async def held(self) -> AsyncGenerator[None]:
-        """One at a time. git inherits the lock: one that outlives the bot keeps the next bot waiting."""
+        """Hold the mirror's lock. git inherits it, so that after a crash of the bot the next one waits for a git still
+        running.
+        """
         async with self._held:
             descriptor = await _lock(self._lock)
             try:
@@ -63,11 +65,11 @@ class Mirror:
                 os.close(descriptor)
 
     async def git(self, *arguments: str, ok: tuple[int, ...] | None = (0,)) -> GitResult:
-        """A command that reaches nothing but the mirror itself."""
+        """Run a command that only reads or writes the mirror itself."""
         return await self._git.run(*arguments, at=self.path, lock=self._descriptor, ok=ok)
 
     async def remote(self, *arguments: str, header: str) -> GitResult:
-        """A command that speaks with GitHub; the header with the token is known to that process alone."""
+        """Run a command that contacts GitHub; only that process receives the header with the token."""
         base = self.url[: self.url.index("/", self.url.index("//") + 2)]
         return await self._git.run(
             *arguments,
@@ -79,14 +81,14 @@ class Mirror:
         )
 
     async def take_from(self, repository: str, branch: str) -> None:
-        """Copy a branch of a repository on this machine here."""
+        """Copy a branch of a repository on this machine into the mirror."""
         await self._take(repository, branch, again=True)
 
     async def has(self, commit: str) -> bool:
         return (await self.git("cat-file", "-e", f"{commit}^{{commit}}", ok=None)).code == 0
 
     async def is_part(self, old: str, new: str) -> bool:
-        """Whether everything of `old` is in `new`."""
+        """Whether `old` is an ancestor of `new`."""
         return (await self.git("merge-base", "--is-ancestor", old, new, ok=None)).code == 0
 
     async def _take(self, repository: str, branch: str, *, again: bool) -> None:
@@ -118,7 +120,7 @@ class Mirror:
         await asyncio.to_thread(_write_config, self.path)
 
     async def _anew(self) -> None:
-        """Made beside its place, then moved there: a half-made one is never used."""
+        # Created under another name and then renamed, so that an incomplete one is never used.
         fresh = self.path.with_suffix(".new")
         await asyncio.to_thread(shutil.rmtree, fresh, ignore_errors=True)
         how = ("--bare", "--quiet", "--template=", "--initial-branch=none")
@@ -128,7 +130,7 @@ class Mirror:
 
 
 def ref_of(whose: str, branch: str) -> str:
-    """Names of branches may exclude each other (a and a/b); these do not."""
+    # Hashed: names of branches may exclude each other (a and a/b), these do not.
     return f"refs/{whose}/{sha256(branch.encode()).hexdigest()[:24]}"
 
 
@@ -156,7 +158,7 @@ async def _lock(path: Path) -> int:
 
 
 def _write_config(path: Path) -> None:
-    """As git made it, each time anew: a proxy or another address in it would see the token."""
+    # Rewritten each time: a proxy or another address in it would receive the token.
     try:
         UnsyncedDisk().replace(path / "config", _CONFIG.encode())
     except OSError as error:
@@ -164,7 +166,10 @@ def _write_config(path: Path) -> None:
 
 
 def _remove_stale_locks(path: Path) -> bool:
-    """Whether it is there. Who holds the lock knows that no git works here: its lock files are left over from a crash."""
+    """Whether the mirror exists.
+
+    While the lock is held no git runs here, so existing lock files are left from a crash and removed.
+    """
     if not (path / "objects").is_dir():
         return False
     for left in (*path.glob("*.lock"), *(path / "refs").rglob("*.lock")):
@@ -172,8 +177,7 @@ def _remove_stale_locks(path: Path) -> bool:
     return True
 
 
-# The commits the bot has pushed, on disk: written before it pushes, so that it knows its own work
-# after a crash.
+# The commits the bot has pushed, on disk: recorded before the push, so that it recognises its own work after a crash.
 
 _COMMITS_KEPT = 20
 _BRANCHES_KEPT = 2_000

@@ -16,13 +16,13 @@ from bot.core.forge import Fetched
 from bot.core.naming import is_agent_branch
 
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-# what git allows in a name of a branch, and a little less
+# slightly stricter than what git allows as the name of a branch
 _BRANCH = re.compile(
     r"(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)|/\.|\.$|/$))[A-Za-z0-9_][^\s~^:?*\[\\\x00-\x20\x7f]{0,240}"
 )
 
 ASK_SECONDS = 30.0
-"""Seconds for a question that moves no objects."""
+"""Time-out for a query that transfers no objects."""
 log = logging.getLogger("adapters.github")
 
 
@@ -43,7 +43,9 @@ class BranchPublisher:
         self._known: dict[str, Mirror] = {}
 
     async def publish(self, repository: str, slug: str, branch: str, commit: str) -> None:
-        """Have the branch stand at the commit on GitHub. Refused: it holds work there that is not in the commit."""
+        """Make the branch on GitHub point to the commit; raise Refused if it has other work there that the commit does
+        not contain.
+        """
         _check_branch(branch, commit)
         mirror = self._mirror(slug)
         async with mirror.held():
@@ -57,12 +59,15 @@ class BranchPublisher:
                     "The branch was changed meanwhile; it is looked at anew.",
                 )
             await self._demand_ours(mirror, branch, commit, seen)
-            # first: after a crash in between the bot has to know its own work
+            # first, because after a crash in between the bot has to recognise its own work
             mirror.pushed.note(branch, commit)
             await self._push(mirror, slug, branch, commit, seen)
 
     async def tip(self, slug: str, branch: str) -> str:
-        """Where it stands on GitHub; empty: there is none. People wait for this: it has less time than a transfer."""
+        """Return the branch's commit on GitHub; empty if there is no such branch.
+
+        People wait for this, so its time-out is shorter than that of a transfer.
+        """
         _check_name(branch)
         mirror = self._mirror(slug)
         try:
@@ -72,7 +77,7 @@ class BranchPublisher:
             raise Unavailable("GitHub does not say which branches it has", TRIES_AGAIN) from error
 
     async def fetch(self, slug: str, branch: str, near: str = "") -> Fetched:
-        """Copy a branch of GitHub here."""
+        """Copy a branch from GitHub into the mirror."""
         _check_name(branch)
         mirror = self._mirror(slug)
         async with mirror.held():
@@ -86,7 +91,7 @@ class BranchPublisher:
             return fetched
 
     async def fetch_head(self, slug: str, number: int) -> Fetched:
-        """Copy the head of a pull request; GitHub keeps it when its branch is gone."""
+        """Copy the head of a pull request, which GitHub keeps even if its branch is gone."""
         mirror = self._mirror(slug)
         async with mirror.held():
             said, fetched = await self._fetched(mirror, slug, f"refs/pull/{number}/head")
@@ -117,14 +122,15 @@ class BranchPublisher:
         return said, Fetched(path=str(mirror.path), commit=commit)
 
     async def _begin_with(self, mirror: Mirror, near: str, branch: str) -> None:
-        """A repository of gigabytes is not copied over the network to learn of two commits."""
+        # Objects of the local checkout are copied first, so that gigabytes are not transferred over the network for two
+        # commits.
         try:
             await mirror.take_from(near, branch)
         except Refused as refused:
             log.info("not taken from the checkout", extra={"data": {"why": refused.reason}})
 
     async def unpublish(self, slug: str, branch: str, commit: str) -> str:
-        """Let it go if it stands at that commit. Why it was left; empty: it is gone."""
+        """Delete the branch if it is at that commit. Return why it was kept, or an empty string."""
         _check_branch(branch, commit)
         mirror = self._mirror(slug)
         async with mirror.held():
@@ -142,7 +148,7 @@ class BranchPublisher:
     async def _push(
         self, mirror: Mirror, slug: str, branch: str, commit: str, expected: str
     ) -> None:
-        """Let it stand at `commit` (empty: nowhere) if it stands at `expected` (empty: nowhere) now."""
+        """Push `commit` (empty deletes the branch) if the branch is still at `expected` (empty: does not exist)."""
         said = await self._told(
             mirror,
             slug,
@@ -157,7 +163,7 @@ class BranchPublisher:
         error = _failure(said, slug, f"{'push' if commit else 'remove'} the branch {branch}")
         if error is None:
             return
-        # whatever was said: the answer may have been lost on its way, and all be well
+        # whatever the answer was: it may have been lost although the push succeeded
         try:
             now = await self._tip(mirror, slug, branch)
         except PortError:
@@ -166,7 +172,7 @@ class BranchPublisher:
             raise error
 
     async def _tip(self, mirror: Mirror, slug: str, branch: str) -> str:
-        """Where it stands on GitHub; empty: there is none."""
+        """Return the branch's commit on GitHub; empty if there is no such branch."""
         ref = f"refs/heads/{branch}"
         said = await self._remote(mirror, slug, "ls-remote", "--quiet", mirror.url, "HEAD", ref)
         if said.code != 0:
@@ -176,7 +182,7 @@ class BranchPublisher:
             for commit, _, name in (line.partition("\t") for line in said.out.splitlines())
         }
         if "HEAD" not in told:
-            # git takes an answer that broke off for one that names no branches
+            # git takes a truncated answer for one without branches
             raise Unavailable("GitHub's list of branches did not arrive whole", TRIES_AGAIN)
         found = told.get(ref, "")
         return found if _COMMIT.fullmatch(found) else ""
@@ -187,7 +193,9 @@ class BranchPublisher:
         return Refused(f"GitHub has no branch {branch} in {slug}")
 
     async def _demand_ours(self, mirror: Mirror, branch: str, commit: str, seen: str) -> None:
-        """What is there may be replaced if it is in the commit, or the bot itself has put it there: agents amend."""
+        """Raise Refused unless the existing commit is contained in the new one, or was pushed by the bot itself (agents
+        amend commits).
+        """
         if not seen or mirror.pushed.has(branch, seen):
             return
         if await mirror.has(seen) and await mirror.is_part(seen, commit):
@@ -201,7 +209,7 @@ class BranchPublisher:
         try:
             return await self._remote(mirror, slug, *arguments)
         except Unavailable as error:
-            # it took too long; what became of it is looked for as after any other failure
+            # a time-out; its result is looked for as after any other failure
             return GitResult(1, "", f"fatal: Operation timed out: {error.reason}")
 
     async def _remote(self, mirror: Mirror, slug: str, *arguments: str) -> GitResult:
@@ -240,7 +248,7 @@ def _failure(said: GitResult, slug: str, doing: str) -> PortError | None:
     return transfer_error(everything, slug, doing)
 
 
-# What git says when GitHub does not take or give a branch, and whether a retry helps. Pure.
+# The meaning of git's messages when GitHub refuses a transfer, and whether a retry helps. No I/O.
 
 _STATUS = re.compile(r"(?:returned error:|HTTP) ([0-9]{3})")
 _REMOTE = re.compile(r"^remote: ?(.*)$", re.MULTILINE)
@@ -277,7 +285,7 @@ _NOT_REACHED = (
 
 
 def transfer_error(said: str, slug: str, doing: str) -> PortError:
-    """`said`: everything that git said; `doing` completes "GitHub does not let me …"."""
+    """Return the error. `said`: the output of git; `doing` completes "GitHub does not let me …"."""
     status = _STATUS.search(said)
     code = int(status.group(1)) if status else 0
     if code == 401 or any(words in said for words in _LOGIN_FAILED):
@@ -304,7 +312,7 @@ def transfer_error(said: str, slug: str, doing: str) -> PortError:
 
 
 def is_stale_push(said: str) -> bool:
-    """The branch on GitHub was not where it was just seen."""
+    """Whether the branch on GitHub has moved since it was read."""
     return "(stale info)" in said or "fetch first" in said or "cannot lock ref" in said
 
 
@@ -313,7 +321,7 @@ def is_missing_branch(said: str) -> bool:
 
 
 def _by_rules(said: str) -> str:
-    """Why the rules of the repository refuse it, in the words of GitHub; empty: they do not."""
+    """Return GitHub's message if the repository's rules reject the push; empty otherwise."""
     rejected = _REJECTED.search(said)
     if rejected is None:
         return ""

@@ -1,4 +1,4 @@
-"""Pull requests: opening them, keeping their texts up to date, reading their state and people's comments."""
+"""Pull requests: opens them, keeps their texts up to date, reads their state and comments."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from bot.core.errors import Refused, Unavailable
 from bot.core.forge import MergeState, Pull, PullWanted, ReviewNote
 from bot.core.text import cut
 
-# Opening a pull request and keeping its texts. It is looked for before it is made, and again when
-# an answer was lost.
+# Opening a pull request and keeping its texts up to date. It is looked for before it is created, and again when an
+# answer was lost.
 
 _OPENING = "open a pull request"
 _HEAD_TRIES = 3
@@ -39,7 +39,7 @@ class Pulls:
         self._pace = pace
 
     async def open(self, slug: str, wanted: PullWanted) -> PullData:
-        """The one of that branch: brought up to date, or made."""
+        """Find and update the pull request of the branch, or create one."""
         found = await self._find(slug, wanted)
         if found is None:
             found = await self._make(slug, wanted)
@@ -53,11 +53,11 @@ class Pulls:
         return await self._turn(slug, await self.read(slug, number), draft=False)
 
     async def _find(self, slug: str, wanted: PullWanted) -> PullData | None:
-        """An open one; or one that is merged already with this very commit, so that no second one is made of it."""
+        """Return an open pull request, or one already merged with this commit, so that no second one is created for it."""
         owner = slug.split("/")[0]
         path = path_with_query(f"/repos/{slug}/pulls", head=f"{owner}:{wanted.branch}", state="all")
         told = await self._client.pages(slug, path, PullData, "show its pull requests")
-        # GitHub shows all there are where it does not understand the head
+        # GitHub returns all pull requests if it does not understand the head
         ours = [one for one in told if one.head.is_branch_of(owner, wanted.branch)]
         open_ones = [one for one in ours if one.is_open]
         for one in open_ones:
@@ -80,12 +80,12 @@ class Pulls:
                 if not refused.answer.blames("head") or not left:
                     raise _explained(refused, wanted) from refused
             except Unavailable:
-                # it may have been made, though nobody has told us
+                # it may have been created although the answer was lost
                 made = await self._find(slug, wanted)
                 if made is None:
                     raise
                 return made
-            # what was pushed just now is not known everywhere at once
+            # a commit that was just pushed is not known everywhere at once
             await asyncio.sleep(self._pace.again)
         raise AssertionError("unreachable: the last try returns or raises")
 
@@ -96,7 +96,7 @@ class Pulls:
         if "already exists" in said:
             return await self._find(slug, wanted)
         if wanted.draft and "draft" in said:
-            # not every plan has drafts; its text says what was wanted, so that nobody tries it again
+            # not every GitHub plan has drafts; the body records what was requested, so that it is not tried again
             return await self._post(slug, wanted, draft=False)
         return None
 
@@ -113,7 +113,7 @@ class Pulls:
         return parse_answer(await self._client.change(slug, "POST", path, body, _OPENING), PullData)
 
     async def _up_to_date(self, slug: str, pull: PullData, wanted: PullWanted) -> PullData:
-        """Only what the bot has written itself, and nobody has changed since."""
+        # Only what the bot has written, and nobody has changed since, is updated.
         body = lines_of(pull.body or "")
         part = part_in(body)
         if part is None or not pull.is_open:
@@ -122,7 +122,7 @@ class Pulls:
         draft = wanted.draft if turns else part.draft
         title = title_of(wanted.title)
         renames = digest(pull.title) == part.title_digest and pull.title != title
-        # a digest of a title that is theirs is left as it is, so that it stays theirs
+        # the digest of a title set by people is kept, so that it stays theirs
         about = title if renames or pull.title == title else None
         changes: dict[str, object] = {"title": title} if renames else {}
         if part.untouched:
@@ -148,7 +148,7 @@ class Pulls:
         )
 
     async def _turn(self, slug: str, pull: PullData, *, draft: bool) -> PullData:
-        """Make it a draft, or ready. REST knows no way."""
+        # Switched by GraphQL, because REST has no way to make a draft or mark it ready.
         if pull.draft == draft or not pull.is_open:
             return pull
         field = "convertPullRequestToDraft" if draft else "markPullRequestReadyForReview"
@@ -164,7 +164,7 @@ class Pulls:
 
 
 def _explained(refused: ApiRefused, wanted: PullWanted) -> Refused:
-    """What can be done about it, in words for people."""
+    """Return the error with a remedy for people."""
     answer = refused.answer
     if "no commits between" in answer.message.lower():
         return Refused(
@@ -182,7 +182,7 @@ def _explained(refused: ApiRefused, wanted: PullWanted) -> Refused:
     return Refused(refused.reason, refused.remedy)
 
 
-# The state of a pull request. What has not changed costs no quota.
+# The state of a pull request. What has not changed does not count against the quota.
 
 MOST_CHECKS = 200
 _UNDECIDED_TRIES = 4
@@ -216,7 +216,7 @@ class PullReader:
         return Pull.model_validate(pull_of(told).model_dump() | checks | {"notes": notes})
 
     async def _thought_about(self, slug: str, number: int) -> PullData:
-        """GitHub begins to think about whether it can be merged when it is first asked."""
+        # GitHub computes whether it can be merged only after the first request.
         told = await self._pulls.read(slug, number)
         for _ in range(_UNDECIDED_TRIES - 1):
             if told.mergeable is not None or not told.is_open:
@@ -227,7 +227,7 @@ class PullReader:
 
 
 def pull_of(told: PullData) -> Pull:
-    """What a single answer says of it."""
+    """Convert GitHub's answer."""
     return Pull(
         number=told.number,
         url=told.html_url,
@@ -236,7 +236,7 @@ def pull_of(told: PullData) -> Pull:
         base=told.base.ref,
         open=told.is_open,
         merged=told.is_merged,
-        # of an open one it is a mere try of GitHub's
+        # for an open one it is GitHub's trial merge
         merge_commit=(told.merge_commit_sha or "") if told.is_merged else "",
         draft=told.draft,
         merge_state=_merge_state(told),
@@ -253,11 +253,9 @@ def _merge_state(told: PullData) -> MergeState:
     return _STATES.get(told.mergeable_state, MergeState.UNKNOWN)
 
 
-# The texts of a pull request. Pure. The bot changes what it wrote itself; what people wrote stays
-# as it is.
-#
-# The bot's part stands between two marks that people do not see. The first holds a digest of what
-# the bot wrote last, so that a part that people have changed is known to be theirs from then on.
+# The texts of a pull request. No I/O. The bot changes only what it wrote itself. Its part is between two invisible
+# marks; the first contains a digest of what the bot wrote last, so that a part changed by people is recognised as
+# theirs from then on.
 
 LONGEST_BODY = 63_000
 LONGEST_TITLE = 250
@@ -273,43 +271,46 @@ _CLOSING = re.compile(
     re.IGNORECASE,
 )
 _OWN_MARK = re.compile(r"(?<!\n)\n*(<!-- gwt-bot [A-Za-z0-9=_-]{1,80} -->)\s*\Z")
-"""With which a text of the bot's may end; anything else that looks like a mark is not ours."""
+"""The mark with which a text of the bot may end; other text that looks like a mark is not the bot's."""
 _WORD_JOINER = "\u2060"
-"""Takes no room and joins what it stands between, so a line breaks nowhere new."""
+"""Invisible, and allows no line break at its position."""
 _FRAME = 200
-"""The two marks around it are shorter."""
+"""Room for the two marks, which are shorter."""
 _CUT = "\n\n… (shortened)"
 
 
 @dataclass(frozen=True)
 class BodyPart:
-    """The bot's own part of a body, as it was found."""
+    """The bot's own part of an existing body."""
 
     start: int
     end: int
     draft: bool
     title_digest: str
     untouched: bool
-    """Nobody has changed it since the bot wrote it."""
+    """Whether nobody has changed it since the bot wrote it."""
 
 
 def without_references(text: str) -> str:
-    """Text of a model's that mentions nobody and closes nothing, though it reads the same."""
+    """Return a model's text so that it looks the same but mentions nobody and closes nothing."""
     calmed = _CLOSING.sub(
         rf"\1{_WORD_JOINER}\2{_WORD_JOINER}", _MENTION.sub(f"@{_WORD_JOINER}", text)
     )
-    # what looks like our mark would let the text pass for the bot's part
+    # a text that looks like the bot's mark could pass for the bot's part
     return calmed.replace("<!--", f"<{_WORD_JOINER}!--")
 
 
 def title_of(text: str) -> str:
-    """One line, not too long, that mentions nobody."""
+    """Return one line of limited length that mentions nobody."""
     line = without_references(" ".join(text.split()))
     return cut(line, LONGEST_TITLE)
 
 
 def body_of(text: str, title: str, *, draft: bool, title_digest: str = "") -> str:
-    """The bot's part of a body. `title_digest`: that of the title the bot gave, where people have chosen another."""
+    """Return the bot's part of a body.
+
+    `title_digest`: digest of the title the bot set, if people have chosen another.
+    """
     text = lines_of(text)
     mark = _OWN_MARK.search(text)
     end = f"\n\n{mark.group(1)}" if mark else ""
@@ -324,7 +325,7 @@ def body_of(text: str, title: str, *, draft: bool, title_digest: str = "") -> st
 
 
 def part_in(body: str) -> BodyPart | None:
-    """Where the bot's part stands; None: there is none, so the whole text is somebody else's."""
+    """Return the bot's part, or None if there is none and the whole text is somebody else's."""
     found = _PART.search(body)
     if found is None:
         return None
@@ -338,12 +339,12 @@ def part_in(body: str) -> BodyPart | None:
 
 
 def with_part(body: str, part: BodyPart, new: str) -> str:
-    """The body with the bot's part replaced, and everything around it kept."""
+    """Return the body with the bot's part replaced, and everything around it unchanged."""
     return body[: part.start] + new + body[part.end :]
 
 
 def lines_of(body: str) -> str:
-    """A text that was edited on the web has other line ends."""
+    # Texts edited on the web have other line ends.
     return body.replace("\r\n", "\n")
 
 
@@ -351,8 +352,7 @@ def digest(text: str) -> str:
     return sha256(text.strip().encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
-# What people write at a pull request, without robots, the bot itself, replies and what is
-# resolved.
+# What people write on a pull request, without bots, the bot itself, replies and resolved threads.
 
 LONGEST_TEXT = 6_000
 MOST_NOTES = 100
@@ -384,12 +384,12 @@ class PullComments:
             *(("comment", one) for one in below if _counts(one) and _text(one)),
         ]
         kept.sort(key=lambda each: each[1].when)
-        # where there are too many, strangers' words go first: anybody may write any number of them
+        # if there are too many, those of strangers are dropped first, because anybody may write any number
         by_weight = sorted(range(len(kept)), key=lambda n: (_may_write(kept[n][1]), n))
         return tuple(_note(*kept[n]) for n in sorted(by_weight[-MOST_NOTES:]))
 
     async def _resolved(self, slug: str, number: int) -> frozenset[int]:
-        """The comments that begin threads which are settled. REST does not tell; who may not ask hears all of them."""
+        # REST does not report resolved threads. Without permission for GraphQL all comments are returned.
         owner, _, name = slug.partition("/")
         given = {"owner": owner, "name": name, "number": number}
         try:
@@ -400,7 +400,7 @@ class PullComments:
 
 
 def resolved_comments(told: object) -> frozenset[int]:
-    """The numbers of the first comments of all resolved threads, as GraphQL tells them."""
+    """Return the ids of the first comments of all resolved threads."""
     threads = _nested(told, "data", "repository", "pullRequest", "reviewThreads", "nodes")
     found: set[int] = set()
     for thread in threads if isinstance(threads, list) else []:
@@ -419,7 +419,7 @@ def _nested(told: object, *names: str) -> object:
 
 
 def _unsettled(reviews: Iterable[Remark]) -> Iterator[Remark]:
-    """A wish for changes holds until the same person approves, or it is dismissed."""
+    # A request for changes is valid until the same person approves, or it is dismissed.
     told = [one for one in reviews if _counts(one)]
     for number, one in enumerate(told):
         if one.state in {"DISMISSED", "PENDING"}:
@@ -453,5 +453,5 @@ def _text(one: Remark) -> str:
 
 
 def _counts(one: Remark) -> bool:
-    """Robots are not listened to, and what the bot wrote itself has its mark."""
+    # Bots are ignored, and the bot's own comments contain its mark.
     return not (one.user is not None and one.user.is_robot) and MARK not in (one.body or "")

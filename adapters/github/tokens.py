@@ -1,6 +1,6 @@
-"""Where the token comes from: the settings, a GitHub App, the environment or the `gh` program; the first that has one.
+"""Finds the token: in the settings, of a GitHub App, in the environment or from the `gh` program, in this order.
 
-Whoever hides secrets is told of a token before it is used.
+Every token is registered for masking before it is used.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from bot.core.errors import Refused, Unavailable
 
 FROM_THE_ENVIRONMENT = ("GITHUB_TOKEN", "GH_TOKEN")
 USER = "x-access-token"
-"""What git is told beside the token; GitHub looks at the token alone."""
+"""The user name passed to git with the token; GitHub only checks the token."""
 _TOKEN = re.compile(r"[!-~]{1,2000}")
 _NAMES = 50
-"""An app has a new token every hour; those of two days ago are worth nothing."""
+"""An app gets a new token every hour; those of two days ago are worthless."""
 _GH_SECONDS = 10.0
 _GH_NEEDS = (
     "PATH",
@@ -57,10 +57,10 @@ class Tokens:
         self._learned = learned
         self._announced: set[str] = set()
         self._of_gh: str | None = None
-        """None: it was not asked yet."""
+        """None if `gh` was not asked yet."""
 
     async def token(self, slug: str) -> str:
-        """The token for a repository; empty: nobody has given one."""
+        """Return the token for a repository; empty if there is none."""
         found = self._given()
         if not found:
             if self._of_gh is None:
@@ -72,17 +72,17 @@ class Tokens:
         return self._checked(found) if found else ""
 
     def require(self) -> None:
-        """Raise Refused where what is configured cannot be used, whether it is needed or not. Nobody is asked."""
+        """Raise Refused if the configured app cannot be used, whether it is needed or not. Makes no request."""
         if self._access.names_app:
             self._app.require()
 
     def forget(self) -> None:
-        """It was refused: a newer one may be there by now."""
+        """Drop cached tokens after one was refused, because a newer one may exist."""
         self._of_gh = None
         self._app.forget()
 
     def tells_rights(self, token: str) -> bool:
-        """Whether GitHub says truly what its bearer may do: of an app's token it does not."""
+        """Whether GitHub reports the token's permissions correctly, which it does not for an app's token."""
         return not token.startswith("ghs_") and not (self._access.app_id and not self._given())
 
     def _given(self) -> str:
@@ -96,7 +96,7 @@ class Tokens:
         if token not in self._announced:
             self._announce(token)
         if not _TOKEN.fullmatch(token):
-            # it would end up in the error of whoever tries to send it
+            # it would be contained in the error of the request that sends it
             raise Refused(
                 "the token for GitHub holds characters that no token has",
                 "Set GITHUB_TOKEN anew, without spaces and line breaks in it.",
@@ -104,7 +104,7 @@ class Tokens:
         return token
 
     def _announce(self, token: str) -> None:
-        """Each under a name of its own: a value takes the place of another one of the same name."""
+        # Each token under a name of its own, because a value replaces another one of the same name.
         turn = len(self._announced) % _NAMES
         name = f"GITHUB_TOKEN_{turn}" if turn else "GITHUB_TOKEN"
         self._announced.add(token)
@@ -113,12 +113,12 @@ class Tokens:
 
 
 def git_authorization(token: str) -> str:
-    """User and token as they travel in a header."""
+    """Return user and token encoded for an HTTP header."""
     return base64.b64encode(f"{USER}:{token}".encode()).decode()
 
 
 async def token_from_gh(host: str, environ: Mapping[str, str]) -> str:
-    """What the `gh` program has for that host; it asks no network for it. No such program, no token."""
+    """Return the token that `gh` has stored for the host; empty without `gh`. It makes no network request."""
     environment = {name: environ[name] for name in _GH_NEEDS if name in environ}
     try:
         ended = await run(
@@ -133,11 +133,10 @@ async def token_from_gh(host: str, environ: Mapping[str, str]) -> str:
     return found if ended.code == 0 and _TOKEN.fullmatch(found) else ""
 
 
-# The token of a GitHub App for one installation: renewed in time, asked for with the app's own
-# key.
+# The token of a GitHub App for one installation: renewed early, requested with the app's own key.
 
 EARLY_SECONDS = 300.0
-"""A push that begins with a token has to end with it, too."""
+"""Seconds before expiry at which it is renewed: a push must finish with the token it started with."""
 _LONGEST_KEY = 64 * 1024
 
 
@@ -154,7 +153,7 @@ class _InstallationToken(BaseModel):
 class _CachedToken:
     token: str = field(repr=False)
     until: float
-    """On the monotonic clock."""
+    """In monotonic time."""
 
 
 class AppTokens:
@@ -174,7 +173,7 @@ class AppTokens:
         self._kept.clear()
 
     def require(self) -> None:
-        """Raise Refused where the app is configured in part, or its key cannot be used. Nobody is asked."""
+        """Raise Refused if the app is configured incompletely, or its key cannot be used. Makes no request."""
         access = self._access
         wanted = {"GITHUB_APP_ID": access.app_id, "GITHUB_APP_KEY_FILE": access.app_key_file}
         if lacking := [name for name, value in wanted.items() if not value]:
@@ -190,7 +189,7 @@ class AppTokens:
         try:
             ticket = _InstallationToken.model_validate_json(answer.body)
         except ValidationError:
-            # not as the cause: it would show what was answered
+            # not as the cause, which would show the answer
             raise not_understood("no token came of it") from None
         return _CachedToken(
             ticket.token, time.monotonic() + _lifetime(ticket.expires_at) - EARLY_SECONDS
@@ -233,7 +232,7 @@ class AppTokens:
         )
 
     def _signed(self, key: str) -> str:
-        """What shows for some minutes that one has the key."""
+        """Return a JWT that proves possession of the key for some minutes."""
         from github import Auth
 
         try:

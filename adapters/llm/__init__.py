@@ -1,4 +1,7 @@
-"""The master model: an endpoint that speaks OpenAI's chat completions, or an agent CLI. One question, one answer, no retries here."""
+"""The master model: an endpoint with OpenAI's chat completions API, or an agent CLI.
+
+One question, one answer, no retries here.
+"""
 
 from adapters.llm.clis import CLAUDE_CODE, CODEX, MasterCli
 from adapters.llm.endpoint import Formats, LlmAccess, OpenAiLlm

@@ -1,6 +1,6 @@
-"""Reads the answer to a model call, estimates what it cost, and logs the call.
+"""Reads the answer of a model call, estimates its usage, and logs the call.
 
-Nothing in an answer is believed to be there, or to be of the right type.
+No part of an answer is assumed to exist or to have the right type.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from adapters.llm.errors import Problem, read_problem
 from bot.core.errors import PortError, Refused, Unavailable
 from bot.core.llm import Reply, Usage
 
-# The body of an answer. Pure.
+# The body of an answer. No I/O.
 
 _THOUGHTS = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL)
 _END_OF_THOUGHTS = "</think>"
@@ -26,7 +26,7 @@ _AGAIN = "The bot asks again by itself."
 
 
 class NothingSaid(Unavailable):
-    """An answer without a text."""
+    """The answer contains no text."""
 
 
 class _Message(BaseModel):
@@ -47,7 +47,7 @@ class _Answer(BaseModel):
 
 
 def read_answer(body: bytes, *, asked: str, model: str) -> Reply | Problem:
-    """The reply in an answer with status 200, or the problem it tells of instead."""
+    """Return the reply in an answer with status 200, or the problem it reports instead."""
     answer = _parse(body)
     if answer.error:
         return read_problem(200, answer.error, {})
@@ -84,7 +84,7 @@ def _parse(body: bytes) -> _Answer:
 
 
 def _complete(finish: str, message: _Message) -> None:
-    """What was cut off is never mended: a plan that lost its last task would look like a plan."""
+    # A truncated answer is never repaired: a plan that lost its last task would look like a plan.
     if finish == "length":
         raise Refused(
             "the LLM's answer was cut off at its length limit",
@@ -97,7 +97,7 @@ def _complete(finish: str, message: _Message) -> None:
     if message.refusal and not message.content:
         raise Refused("the LLM declines to answer", "Put the request differently.")
     if not finish:
-        # A gateway whose upstream died sends half a text just like this.
+        # a gateway whose upstream died sends half a text just like this
         raise Unavailable(
             "the LLM endpoint did not say that its answer is complete (no finish_reason)",
             f"{_AGAIN} If this stays so, use an endpoint that reports finish_reason.",
@@ -105,7 +105,7 @@ def _complete(finish: str, message: _Message) -> None:
 
 
 def _text(content: object) -> str:
-    """The text of a message: a string, or a list of parts of which some are thoughts."""
+    """Return the text of a message: a string, or a list of parts, some of which are reasoning."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -119,11 +119,11 @@ def _text(content: object) -> str:
 
 
 def _without_thoughts(text: str) -> str:
-    """Drop the thoughts a model starts with. Only there: the word may well occur in what it says."""
+    # Only reasoning at the beginning is removed: the tag may well occur in the answer itself.
     while match := _THOUGHTS.match(text):
         text = text[match.end() :]
     before, end, after = text.partition(_END_OF_THOUGHTS)
-    # Some chat templates put the opening tag into the prompt, so that only the closing one comes back.
+    # some chat templates put the opening tag into the prompt, so that only the closing one comes back
     unopened = bool(end) and not before.lstrip().startswith(("{", "[", "`"))
     return (after if unopened else text).strip()
 
@@ -138,14 +138,14 @@ def _usage(reported: object, asked: str, said: str) -> Usage:
     )
 
 
-# What one answer cost: as reported where it is reported, else estimated by bytes. Pure.
+# The usage of one answer: as reported if possible, otherwise estimated from bytes. No I/O.
 
 _BYTES_A_TOKEN = 3
-"""Japanese and code both come out near the truth; four characters a token misses Japanese by two thirds."""
+"""Close to the truth for Japanese and code; four characters per token misses Japanese by two thirds."""
 
 
 def usage_of(asked: str, said: str, *, prompt_tokens: object, reply_tokens: object) -> Usage:
-    """The cost of one call. What was reported may be anything."""
+    """Return the usage of one call. The reported values may be of any type."""
     return Usage(
         calls=1,
         prompt_tokens=_count(prompt_tokens, asked),
@@ -159,31 +159,30 @@ def _count(reported: object, text: str) -> int:
     return math.ceil(len(text.encode("utf-8", "replace")) / _BYTES_A_TOKEN)
 
 
-# Every call to a model is one record in the log, whatever comes of it. Secrets reach neither the
-# model nor the log.
+# Every model call is one log record, whatever its result. Secrets reach neither the model nor the log.
 
 LOGGER = "agent.master.llm"
 
 MaskText = Callable[[str], str]
 Ask = Callable[[str, str], Awaitable[Reply]]
-"""From the system text and the data, both presentable, to the answer."""
+"""Takes the system text and the data, both already masked, and returns the reply."""
 
 
 class Calls:
-    """The calls of one model. `mask` covers secrets in what is sent, logged and told."""
+    """The calls of one model. `mask` hides secrets in what is sent, logged and shown."""
 
     def __init__(self, mask: MaskText, log: logging.Logger | None = None) -> None:
         self.mask = mask
         self._log = log or logging.getLogger(LOGGER)
 
     async def record(self, whom: str, system: str, data: str, ask: Ask) -> Reply:
-        """Ask, and write down who was asked, what was asked, what came of it, and how long it took."""
+        """Make a call and log who was asked, the question, the result and the duration."""
         system, data = await asyncio.to_thread(self._presentable, system, data)
         told: dict[str, object] = {"failed": "it was given up"}
         begun = asyncio.get_running_loop().time()
         try:
             reply = await ask(system, data)
-            # in a thread: a long answer takes the mask longer than others should have to wait
+            # in a thread: masking a long answer would block everything else for too long
             shown = await asyncio.to_thread(self.mask, reply.text)
             told = {**reply.model_dump(), "text": shown}
         except PortError as error:
@@ -196,5 +195,5 @@ class Calls:
         return reply
 
     def _presentable(self, *texts: str) -> list[str]:
-        """Masked, and valid Unicode: a repository may hold file names that are not."""
+        """Mask the texts and make them valid Unicode, because file names in a repository may not be."""
         return [self.mask(text.encode("utf-8", "replace").decode()) for text in texts]

@@ -1,4 +1,4 @@
-"""The agent CLIs that can be the master model, one entry each, and how the answer of each is read."""
+"""The agent CLIs that can serve as the master model, one entry each, and how to read the answer of each."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import cast
 
 from adapters.llm.errors import read_problem
 
-# Reads what a CLI prints as JSON: its answer, or why there is none. Nothing is believed to be
-# there. Pure.
+# Parse the JSON a CLI prints: its answer, or why there is none. No part of it is assumed to exist. No I/O.
 
 _JsonObject = Mapping[str, object]
 _NOTHING: _JsonObject = {}
@@ -18,15 +17,15 @@ _NOTHING: _JsonObject = {}
 
 @dataclass(frozen=True)
 class CliAnswer:
-    """All that matters of one run."""
+    """The result of one run of a CLI."""
 
     text: str = ""
     failure: str = ""
-    """In the CLI's own words; empty: it did not fail."""
+    """The CLI's own error message; empty if it succeeded."""
     status: int = 0
-    """The HTTP status its own endpoint gave it; 0: not told."""
+    """The HTTP status the CLI reports; 0 if none."""
     stopped: str = ""
-    """Why the model stopped, where it is told."""
+    """Why the model stopped, if reported."""
     prompt_tokens: int = 0
     reply_tokens: int = 0
     model: str = ""
@@ -34,7 +33,10 @@ class CliAnswer:
 
 
 def read_claude(output: str) -> CliAnswer:
-    """`--output-format=json` prints one object; with some settings it is the last of a list."""
+    """Parse Claude Code's output:
+
+    `--output-format=json` prints one object; with some settings it is the last of a list.
+    """
     found = [said for said in _objects(output) if said.get("type") == "result"]
     if not found:
         return CliAnswer()
@@ -65,7 +67,7 @@ def _failure_of_claude(said: _JsonObject) -> str:
 
 
 def read_codex(output: str) -> CliAnswer:
-    """`exec --json` prints an event a line; the last message is the answer."""
+    """Parse Codex's output: `exec --json` prints one event per line; the last message is the answer."""
     text = failure = ""
     ended, usage = False, _NOTHING
     for said in _objects(output):
@@ -77,7 +79,7 @@ def read_codex(output: str) -> CliAnswer:
             case "turn.failed":
                 failure = _unwrapped(_text(_part(said, "error"), "message"))
             case "error":
-                # Also told of each try that is made again; only the end of the turn decides.
+                # also sent for every retry; only the end of the turn decides
                 failure = _unwrapped(_text(said, "message"))
             case _:
                 pass
@@ -92,13 +94,13 @@ def read_codex(output: str) -> CliAnswer:
 
 
 def _unwrapped(message: str) -> str:
-    """Some messages are the endpoint's own error object, as text."""
+    # Some messages are the endpoint's own error object, as text.
     inner = next(_objects(message), None)
     return read_problem(0, inner, {}).message if inner else message or "no reason was given"
 
 
 def _objects(output: str) -> Iterator[_JsonObject]:
-    """Every JSON object that stands on a line of its own, or in a list on one. Other lines are somebody's remarks."""
+    """Yield every JSON object that is on a line of its own, or in a list on one. Other lines are skipped."""
     for line in output.splitlines():
         if not line.lstrip().startswith(("{", "[")):
             continue
@@ -125,10 +127,10 @@ def _number(said: _JsonObject, name: str) -> int:
     return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else 0
 
 
-# How each answers one question with its tools off. Data.
+# How each CLI answers one question with its tools disabled. Only data.
 
 RULES_FILE = "{rules_file}"
-"""Replaced by the path of the file that holds the system text."""
+"""Replaced by the path of the file with the system text."""
 
 PLAIN = (
     *("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "USER", "LOGNAME", "SHELL"),
@@ -136,26 +138,26 @@ PLAIN = (
     *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"),
 )
-"""What a program needs to be itself, to find its login, and to reach the network."""
+"""Environment variables a program needs to run, find its login, and reach the network."""
 
 
 @dataclass(frozen=True)
 class MasterCli:
     name: str
-    """As the setting LLM_PROVIDER calls it."""
+    """As in the setting LLM_PROVIDER."""
     command: tuple[str, ...]
-    """Program and options for one question; the data comes on its standard input."""
+    """Program and options for one question; the data is passed on standard input."""
     model_option: str
     read: Callable[[str], CliAnswer]
-    """What its output says."""
+    """Parses its output."""
     receives: tuple[str, ...]
-    """The variables of the bot's environment that reach it, beside the plain ones: its own login, nobody else's."""
+    """Environment variables of the bot it receives beside the plain ones: its own login, no others."""
     sets: tuple[tuple[str, str], ...]
-    """Variables it gets where the environment does not say otherwise."""
+    """Variables it gets unless the environment sets them."""
     login: str
-    """What a person types to log in."""
+    """The command a person types to log in."""
     expands: str = ""
-    """Signs before which it reads files into a question. They are written as JSON's escapes, which say the same."""
+    """Characters that make the CLI read files into a question. They are replaced by equivalent JSON escapes."""
 
 
 CLAUDE_CODE = MasterCli(
@@ -164,9 +166,9 @@ CLAUDE_CODE = MasterCli(
         "claude",
         "--print",
         "--output-format=json",
-        # `--tools=` with nothing behind it: none of them.
+        # an empty `--tools=` disables all tools
         "--tools=",
-        # Servers of the user's own settings would bring tools back.
+        # MCP servers of the user's own settings would bring tools back
         "--strict-mcp-config",
         "--no-session-persistence",
         "--system-prompt-file",
@@ -187,13 +189,13 @@ CLAUDE_CODE = MasterCli(
     sets=(
         ("DISABLE_AUTOUPDATER", "1"),
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
-        # No hooks, plugins, skills, and no CLAUDE.md that somebody put beside or above the folder.
+        # no hooks, plugins, skills, and no CLAUDE.md that somebody put beside or above the folder
         ("CLAUDE_CODE_SAFE_MODE", "1"),
-        # The bot tries again by itself, and says so.
+        # the bot retries by itself, and reports it
         ("CLAUDE_CODE_MAX_RETRIES", "1"),
     ),
     login="`claude`, then `/login`",
-    # `@/any/path` in somebody's words would show the model that file, tools or no tools.
+    # `@/any/path` in a user's text would show the model that file, even without tools
     expands="@",
 )
 
@@ -213,14 +215,14 @@ _CODEX_OFF = (
     "tool_suggest",
     "sleep_tool",
 )
-"""What could run, reach or start something. A version that does not know one of them passes it over."""
+"""Features that could run, reach or start something. Versions that do not know one of them ignore it."""
 
 CODEX = MasterCli(
     name="codex",
     command=(
         *("codex", "exec", "--json", "--ephemeral", "--skip-git-repo-check"),
         *("--sandbox", "read-only"),
-        # Servers and tools of the user's own settings stay out; the login is kept elsewhere.
+        # servers and tools of the user's own settings are ignored; the login is stored elsewhere
         *("--ignore-user-config", "--ignore-rules"),
         *("-c", f'model_instructions_file="{RULES_FILE}"'),
         *("-c", "project_doc_max_bytes=0"),
@@ -235,7 +237,7 @@ CODEX = MasterCli(
     ),
     model_option="--model",
     read=read_codex,
-    # Not OPENAI_API_KEY: it may be the key of something else.
+    # not OPENAI_API_KEY, which may belong to something else
     receives=("CODEX_API_KEY", "CODEX_HOME"),
     sets=(),
     login="`codex login`",

@@ -1,4 +1,4 @@
-"""Asks an OpenAI-compatible endpoint once, within one time limit. Whoever asks decides about retries."""
+"""Asks an OpenAI-compatible endpoint once, within one time limit. The caller decides about retries."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LlmAccess:
-    """Where the model is, its name there, and the key."""
+    """Address, model name and key."""
 
     base_url: str
     model: str
     api_key: str = field(repr=False)
     key_setting: str = "OPENAI_API_KEY"
-    """What people call the key: the setting it comes from."""
+    """The setting that holds the key, named in error messages."""
 
 
 class OpenAiLlm:
@@ -56,7 +56,7 @@ class OpenAiLlm:
         self._calls = Calls(mask, log)
 
     async def complete(self, system: str, data: str, *, schema: dict[str, object] | None) -> Reply:
-        """One answer to `system` about `data`; every call is logged, whatever comes of it."""
+        """Return the answer to `system` about `data`; every call is logged, whatever its result."""
         _check(self._access)
 
         async def ask(system: str, data: str) -> Reply:
@@ -68,7 +68,7 @@ class OpenAiLlm:
         access = self._access
         client = await asyncio.to_thread(new_client, access.base_url, access.api_key, self._timeout)
         try:
-            # The library's own limit is per read: a body that trickles would never meet it.
+            # the library's own limit is per read, so a slowly trickling body would never exceed it
             async with client, asyncio.timeout(self._timeout):
                 return await self._ask(client, system, data, schema)
         except TimeoutError as error:
@@ -80,7 +80,7 @@ class OpenAiLlm:
     async def _ask(
         self, client: AsyncOpenAI, system: str, data: str, schema: dict[str, object] | None
     ) -> Reply:
-        """Ask for JSON in the best way the endpoint takes, and remember which that is."""
+        """Ask for JSON in the best way the endpoint accepts, and remember which that is."""
         key = (self._access.base_url, self._access.model)
         while True:
             level = self._formats.level(key, schema)
@@ -103,10 +103,10 @@ class OpenAiLlm:
     async def _once(
         self, client: AsyncOpenAI, system: str, data: str, extra: dict[str, object]
     ) -> Reply | Problem:
-        import openai  # late: it costs a good part of a second, and only who asks shall pay
+        import openai  # imported late, because it takes a good part of a second, and only calls should pay for that
 
         try:
-            # The raw answer: the library returns web pages and errors as if they were completions.
+            # the raw response, because the library returns web pages and errors as if they were completions
             raw = await client.chat.completions.with_raw_response.create(
                 model=self._access.model,
                 messages=[
@@ -121,7 +121,7 @@ class OpenAiLlm:
             raise TimeoutError from error
         except openai.APIError as error:
             if isinstance(error.__cause__, PortError):
-                raise error.__cause__ from error  # our own client has said what is wrong
+                raise error.__cause__ from error  # our own client has reported what is wrong
             raise Unavailable(
                 f"the LLM endpoint cannot be reached ({_cause(error)})",
                 "Check OPENAI_BASE_URL and the network; the bot tries again by itself.",
@@ -129,7 +129,7 @@ class OpenAiLlm:
         return read_answer(raw.content, asked=system + data, model=self._access.model)
 
     def _told(self, problem: Problem) -> Problem:
-        """The problem without secrets: some endpoints quote the key they refuse."""
+        # Masked, because some endpoints quote the key they refuse.
         key = self._access.api_key
         message = problem.message.replace(key, "…") if key else problem.message
         return replace(problem, message=self._calls.mask(message), whole="")
@@ -153,11 +153,13 @@ def _cause(error: BaseException) -> str:
     return f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
 
 
-# The HTTP client of one call: our own headers only, no redirects, and no more of an answer than
-# any model says.
+# The HTTP client of one call: only our own headers, no redirects, and a limit on the size of an answer.
 
 LARGEST_ANSWER = 8 * 1024 * 1024
-"""Bytes of an answer, unpacked. `brain.asking` reads 400,000 characters; the rest is room for escapes and thoughts."""
+"""Bytes of an unpacked answer.
+
+`bot.steps.asking` reads 400,000 characters; the rest is room for escapes and reasoning.
+"""
 
 _SENT = frozenset(
     {
@@ -171,15 +173,15 @@ _AGAIN = "The bot tries again by itself."
 
 
 class _OutgoingRequest(Protocol):
-    """A request on its way out."""
+    """The part of a request that is used here."""
 
     @property
     def headers(self) -> MutableMapping[str, str]: ...
 
 
 async def only_ours(request: _OutgoingRequest) -> None:
-    """The library reads OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS by itself, and would send them,
-    with whatever account or key they name, to every endpoint."""
+    # The library reads OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS by itself and would send them, with
+    # whatever account or key they name, to every endpoint.
     for name in [*request.headers]:
         if name.lower() not in _SENT and not name.lower().startswith(_OF_THE_LIBRARY):
             del request.headers[name]
@@ -187,20 +189,23 @@ async def only_ours(request: _OutgoingRequest) -> None:
 
 @cache
 def trusted_certificates() -> ssl.SSLContext:
-    """Whose certificates are believed. Read once: that is most of what a client costs, and of what memory it leaves behind."""
+    # Cached: loading the certificates is most of the cost of a client, in time and in memory that is not freed.
     import httpx2
 
     return httpx2.create_ssl_context()
 
 
 def new_client(base_url: str, api_key: str, timeout: float) -> AsyncOpenAI:
-    """A client for one call: a connection kept for the next would as likely be dead by then. Slow, so in a thread."""
+    """Return a client for one call; a connection kept for the next one would probably be dead by then.
+
+    Call it in a thread, because it is slow.
+    """
     import openai
 
     headers = {
-        # Said outright, so that no header of the environment takes its place.
+        # set explicitly, so that no header from the environment replaces it
         "Authorization": f"Bearer {api_key or 'none'}",
-        # 300 kB of gzip can unpack to 300 MB. Answers are small: there is nothing to gain.
+        # 300 kB of gzip can unpack to 300 MB, and answers are small, so there is nothing to gain
         "Accept-Encoding": "identity",
     }
     try:
@@ -213,7 +218,7 @@ def new_client(base_url: str, api_key: str, timeout: float) -> AsyncOpenAI:
             http_client=bounded_client()(
                 verify=trusted_certificates(),
                 event_hooks={"request": [only_ours]},
-                # The library follows by default, and sends the whole question along.
+                # the library follows redirects by default, and sends the whole question along
                 follow_redirects=False,
             ),
         )
@@ -263,7 +268,7 @@ async def _read_body(answer: httpx2.Response) -> bytes:
 
 
 def _unpacking(headers: Mapping[str, str]) -> Callable[[bytes, int], bytes]:
-    """From a piece and the most that is wanted to what was packed in it. Some servers pack whatever was asked for."""
+    """Return a function that unpacks a piece up to a limit. Some servers compress even though it was not requested."""
     packed = headers.get("content-encoding", "identity").strip().lower()
     if packed in {"", "identity"}:
         return lambda piece, _most: piece
@@ -272,7 +277,7 @@ def _unpacking(headers: Mapping[str, str]) -> Callable[[bytes, int], bytes]:
             "the LLM endpoint sent an answer in a compression that was not asked for",
             f"Look at any proxy in between. {_AGAIN}",
         )
-    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)  # 32: it finds out which of the two it is
+    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)  # 32: detect gzip or zlib
 
     def unpack(piece: bytes, most: int) -> bytes:
         try:
@@ -286,36 +291,38 @@ def _unpacking(headers: Mapping[str, str]) -> Callable[[bytes, int], bytes]:
     return unpack
 
 
-# The ways to ask for JSON, best first, and which of them each endpoint and model has shown not to
-# take.
+# The ways to request JSON, best first, and which of them each endpoint and model has refused.
 
 EndpointModel = tuple[str, str]
-"""An endpoint, and the name of a model there."""
+"""Base URL and model name."""
 
 _USELESS_ANSWERS = 2
-"""Answers of no use in a row until the next way is tried."""
+"""Consecutive useless answers after which the next way is tried."""
 
 
 class Formats:
-    """Learnt while the program runs. With fewer formats an endpoint still serves: the prompt says what is wanted."""
+    """The formats each endpoint refused, kept while the program runs.
+
+    An endpoint works without any format, too, because the prompt describes the JSON.
+    """
 
     def __init__(self) -> None:
         self._turned_down: dict[EndpointModel, int] = {}
-        """How many of the formats are of no use there."""
+        """Number of formats, best first, that were ruled out."""
         self._useless: dict[EndpointModel, int] = {}
-        """How many answers in a row were of no use."""
+        """Number of consecutive useless answers."""
 
     def level(self, key: EndpointModel, schema: dict[str, object] | None) -> int:
-        """Which of the ways for this schema is to be used now."""
+        """Return the index of the format to use now."""
         return min(self._turned_down.get(key, 0), len(json_formats(schema)) - 1)
 
     def turn_down(self, key: EndpointModel, level: int) -> None:
-        """This way is not taken there. Said twice, by two questions asked at once, it is the same news."""
+        """Rule out a format. Two concurrent questions may report the same one."""
         self._turned_down[key] = max(self._turned_down.get(key, 0), level + 1)
         self._useless.pop(key, None)
 
     def learn(self, key: EndpointModel, level: int, *, useful: bool) -> None:
-        """What came of asking in this way: an endpoint may take a format, and then answer with nothing of use."""
+        """Record the result of a format: an endpoint may accept a format and then answer with nothing useful."""
         if useful:
             self._useless.pop(key, None)
             return
@@ -325,7 +332,7 @@ class Formats:
 
 
 def json_formats(schema: dict[str, object] | None) -> list[dict[str, object]]:
-    """What is added to a request; the last is to say it in the prompt only."""
+    """Return the fields to add to a request, best format first; the last adds none and relies on the prompt."""
     if schema is None:
         return [{}]
     named = {"name": "reply", "schema": schema, "strict": False}
@@ -337,7 +344,7 @@ def json_formats(schema: dict[str, object] | None) -> list[dict[str, object]]:
 
 
 def is_useful(text: str, schema: Mapping[str, object]) -> bool:
-    """Whether there is an object in an answer that is not the schema itself, handed back."""
+    """Whether the answer contains an object other than the schema itself."""
     try:
         found = json.loads(text[text.find("{") : text.rfind("}") + 1])
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What an endpoint or a CLI says when it does not answer: the error to raise, and whether a retry helps. Pure."""
+"""Turns the errors of an endpoint or CLI into the error to raise, including whether a retry helps. No I/O."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bot.core.errors import PortError, Refused, Unavailable
 # Errors of an endpoint.
 
 BY_A_PERSON_SECONDS = 60.0
-"""How often it is tried again where a person must act first: they want to see soon that it helped."""
+"""Seconds between retries when a person must act first: they want to see soon that it helped."""
 
 _ENDPOINT_EXCERPT = 200
 _TOO_LONG = re.compile(
@@ -30,16 +30,16 @@ _MOVED = frozenset({301, 302, 303, 307, 308})
 
 @dataclass(frozen=True)
 class Problem:
-    """An error as the endpoint told it, whether by status or inside an answer that says 200."""
+    """An error reported by the endpoint, by its status or inside an answer with status 200."""
 
     status: int
     code: str = ""
     message: str = ""
     whole: str = ""
-    """All that was said, as text: some endpoints name the parameter they dislike only deep inside."""
+    """The whole error as text: some endpoints name the rejected parameter only deep inside."""
     retry_after: float | None = None
     leads_to: str = ""
-    """Of a redirect: the scheme and host it names."""
+    """Scheme and host that a redirect names."""
 
     @property
     def dislikes_the_format(self) -> bool:
@@ -54,7 +54,7 @@ class Problem:
 
 
 def read_problem(status: int, error: object, headers: Mapping[str, str]) -> Problem:
-    """Read an error object of any shape: OpenAI's, {"detail": …}, a plain text, nothing."""
+    """Parse an error of any shape: OpenAI's, {"detail": …}, a plain text, nothing."""
     parts = cast("Mapping[object, object]", error) if isinstance(error, Mapping) else {}
     inner = parts.get("error")
     if isinstance(inner, Mapping):
@@ -72,7 +72,11 @@ def read_problem(status: int, error: object, headers: Mapping[str, str]) -> Prob
 
 
 def error_for(problem: Problem, model: str, key: str) -> PortError:
-    """The error to raise; `key` is the setting that holds the key. Context and quota come first: they have many a status."""
+    """Return the error to raise.
+
+    `key`: the setting that holds the key. Context length and quota are checked first, because they come with various
+    statuses.
+    """
     said = f": {problem.message[:_ENDPOINT_EXCERPT]}" if problem.message else ""
     http = f"HTTP {problem.status}"
     if problem.status in _MOVED:
@@ -119,7 +123,7 @@ def _moved(problem: Problem) -> Refused:
 
 
 def _origin(location: str) -> str:
-    """Only scheme and host: the rest may hold a signature or a key. Nothing for a place on the same host."""
+    # Only scheme and host are shown, because the rest may contain a signature or key. Empty for the same host.
     try:
         found = urlsplit(location)
         host, port = found.hostname, found.port
@@ -129,19 +133,19 @@ def _origin(location: str) -> str:
 
 
 def _try_again(seconds: float | None) -> str:
-    """When, where the endpoint asks for longer than people would wait without wondering."""
+    """Return when the bot retries, if the endpoint asks for more than a minute."""
     minutes = round((seconds or 0) / 60)
     when = f" in {minutes} minutes, as the endpoint asks" if minutes > 1 else ""
     return f"The bot tries again by itself{when}."
 
 
 def too_long(message: str) -> bool:
-    """Whether it says that the question does not fit into the model's context window."""
+    """Whether the message says that the question exceeds the model's context window."""
     return _TOO_LONG.search(message) is not None
 
 
 def _status(status: int, code: object) -> int:
-    """An error in a 200 answer may carry the real status as its code; without one it is the endpoint's own trouble."""
+    # An error in a 200 answer may carry the real status as its code; otherwise it counts as the endpoint's own failure.
     if status >= 300:
         return status
     text = str(code)
@@ -151,7 +155,7 @@ def _status(status: int, code: object) -> int:
     return int(text) if re.fullmatch(r"[45][0-9]{2}", text, re.ASCII) else 502
 
 
-# Errors of a CLI, from its own words.
+# Errors of a CLI, from its own messages.
 
 _CLI_EXCERPT = 300
 _SECRETIVE = re.compile(r"https?://\S+", re.IGNORECASE)
@@ -183,7 +187,7 @@ _OPTION = re.compile(
 
 
 def cli_error(cli: str, login: str, said: str, *, status: int = 0) -> PortError:
-    """The error to raise for what `cli` said. `said` is shown to people: it is masked already."""
+    """Return the error to raise for the message `said`, which is shown to people and must be masked already."""
     told = _shown(said)
     if _OPTION.search(said):
         return Refused(f"{cli} does not know an option it is asked with: {told}", "Update it.")
@@ -244,5 +248,5 @@ def _passing(cli: str, told: str) -> PortError:
 
 
 def _shown(said: str) -> str:
-    """One line, bounded, without addresses."""
+    """Return one line of limited length, without addresses."""
     return " ".join(_SECRETIVE.sub("…", said).split())[:_CLI_EXCERPT]

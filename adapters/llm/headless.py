@@ -1,4 +1,4 @@
-"""Asks an installed agent CLI once: in an empty folder, with its tools off and nothing of the bot's in its environment."""
+"""Asks an installed agent CLI once: in an empty folder, with its tools disabled and nothing of the bot's environment."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from bot.core.llm import Reply
 _AGAIN = "The bot tries again by itself."
 _LAST_WORDS = 2000
 _LIMIT = 16 * 1024 * 1024
-"""Bytes a program may say before it is taken for one that never ends."""
+"""Bytes of output after which the program counts as endless."""
 
 
 class CliLlm:
-    """The `Llm` port over an agent CLI, one process for each question. `environ` is the bot's own environment."""
+    """The `Llm` port over an agent CLI, one process per question. `environ`: the bot's own environment."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class CliLlm:
         self._calls = Calls(mask, log)
 
     async def complete(self, system: str, data: str, *, schema: dict[str, object] | None) -> Reply:
-        """One answer to `system` about `data`; every call is logged, whatever comes of it."""
+        """Return the answer to `system` about `data`; every call is logged, whatever its result."""
 
         async def ask(system: str, data: str) -> Reply:
             rules = _with_schema(system, schema)
@@ -54,7 +54,7 @@ class CliLlm:
 
     async def _ended(self, rules: str, data: str) -> Ended:
         try:
-            # A folder of our own: nothing lies there that could tell the CLI anything.
+            # an empty folder, so that no file can influence the CLI
             with TemporaryDirectory(prefix="gwt-question-", ignore_cleanup_errors=True) as folder:
                 ended = await self._run(Path(folder), rules, data)
         except ProgramTimeout as error:
@@ -99,7 +99,7 @@ class CliLlm:
                 "Install it and log in to it, or choose another LLM_PROVIDER; the bot goes on as soon as it is there.",
             )
         chosen = [self._cli.model_option, self._model] if self._model else []
-        # Before the options: the last of them may be the place of the prompt.
+        # inserted before the options, because the last of them may take the prompt
         first = [options.pop(0)] if options and not options[0].startswith("-") else []
         return [found, *first, *chosen, *options]
 
@@ -146,14 +146,14 @@ def _with_schema(system: str, schema: dict[str, object] | None) -> str:
 
 
 def _escaped(data: str, signs: str) -> str:
-    """The same JSON without these signs: they can stand in its strings only."""
+    """Return the same JSON with these characters escaped; they can occur only in its strings."""
     for sign in signs:
         data = data.replace(sign, f"\\u{ord(sign):04x}")
     return data
 
 
 def _unfit(cli: str, stopped: str) -> PortError:
-    """What was cut off is never mended: a plan that lost its last task would look like a plan."""
+    # A truncated answer is never repaired: a plan that lost its last task would look like a plan.
     if stopped == "refusal":
         return Refused(f"{cli} declines to answer", "Put the request differently.")
     return cut_off_error(cli)

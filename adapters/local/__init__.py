@@ -1,1 +1,1 @@
-"""The chat for whoever sits at this machine: the console in this process, and others over a local socket."""
+"""The chat for the user of this machine: the console in this process, and others over a local socket."""

@@ -1,6 +1,6 @@
 """The chat port for everybody at this machine: one terminal in this process, any number over the local socket.
 
-All of them are the same person, the owner of the bot. Cards are kept on a board, so that it does not matter who looks when.
+All of them act as the owner of the bot. Cards are kept on a board and shown to consoles that connect later.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ log = logging.getLogger("bot.local")
 
 PLATFORM = "console"
 EVENTS_REMEMBERED = 1_000
-"""Events of which it is known who did them, so that only they are answered."""
+"""Number of events whose console is remembered, so that only it receives the answer."""
 
 
 class LocalSeat(Protocol):
-    """Where somebody sits and looks on."""
+    """A console that receives cards."""
 
     async def show(self, thread: Thread, card: Card) -> None: ...
 
@@ -44,11 +44,11 @@ class LocalSeat(Protocol):
 
 _asking: ContextVar[LocalSeat | None] = ContextVar("_asking", default=None)
 _greeted: ContextVar[LocalSeat | None] = ContextVar("_greeted", default=None)
-"""Apart from the other: sessions begin while somebody asks, and they go on whispering long after."""
+"""Separate from `_asking`: sessions that start during a request keep its context, and whisper long after it."""
 
 
 class LocalChat:
-    """Implements bot.ports.Chat. `person` is whoever runs the bot."""
+    """Implements bot.ports.Chat. `person`: the owner of the bot."""
 
     def __init__(self, home: Path, person: Person) -> None:
         self.person = person
@@ -59,7 +59,7 @@ class LocalChat:
         self._ready = asyncio.Event()
 
     async def listen(self, deliver: Deliver) -> None:
-        """Until cancelled: somebody may always come."""
+        """Accept events until cancelled; consoles may connect at any time."""
         self._deliver = deliver
         self._ready.set()
         try:
@@ -69,7 +69,7 @@ class LocalChat:
             self._ready.clear()
 
     async def hear(self, seat: LocalSeat, thread: Thread, event: FromPeople) -> bool:
-        """What somebody at a seat does. It counts as the owner's, now, on this platform: nobody can say otherwise."""
+        """Deliver an event from a console. Person, time and platform are set here, whatever the console claims."""
         while (deliver := self._deliver) is None:
             await self._ready.wait()
         told = {"by": self.person, "at": datetime.now(UTC)}
@@ -91,14 +91,14 @@ class LocalChat:
         self._asked = {id: one for id, one in self._asked.items() if one is not seat}
 
     async def catch_up(self, seat: LocalSeat, thread: Thread | None = None) -> None:
-        """All that stands there, or in one thread, for one who has just come."""
+        """Show all cards, or those of one thread, to a console that has just connected."""
         for one in self._board:
             if thread not in (None, one.thread):
                 continue
             await self._tell([seat], lambda to, one=one: to.show(one.thread, one.card))
 
     async def greet(self, seat: LocalSeat, greeting: Awaitable[None]) -> None:
-        """What is said meanwhile is for the one who has just come."""
+        """Run the greeting; what is whispered meanwhile goes to the new console."""
         _greeted.set(seat)
         try:
             await greeting
@@ -106,7 +106,7 @@ class LocalChat:
             _greeted.set(None)
 
     async def show(self, thread: Thread, card: Card) -> None:
-        """Answers to one seat are for that one, and not worth keeping."""
+        """Show a card to all consoles. An answer to one console goes only there; answers are not kept."""
         if seat := self._asker(card):
             await self._tell([seat], lambda to: to.show(thread, card))
             return
@@ -115,7 +115,7 @@ class LocalChat:
         await self._tell(self._seats, lambda to: to.show(thread, card))
 
     async def open(self, thread: Thread, card: Card) -> Thread:
-        """Its name follows from the card's key, so twice is once."""
+        """Start a thread; its id is derived from the card's key, so that repeating is safe."""
         root = uuid5(NAMESPACE_URL, f"{thread.platform}:{thread.channel}:{card.key}")
         opened = thread.model_copy(update={"root": str(root)})
         self._board.put(BoardCard(thread=opened, card=card))
@@ -131,18 +131,18 @@ class LocalChat:
         )
 
     async def turn_to(self, thread: Thread) -> None:
-        """Only the one who asks for it goes there; called while what they said is being taken."""
+        """Switch the console whose request is being handled to the thread; others stay."""
         if seat := _asking.get():
             await self._tell([seat], lambda to: to.turn_to(thread))
 
     def _asker(self, card: Card) -> LocalSeat | None:
-        """Who did what this card answers: it bears the event's id in its key."""
+        """Return the console whose event this card answers; answers contain the event's id in their key."""
         return next((self._asked[p] for p in card.key.split(":") if p in self._asked), None)
 
     async def _tell(
         self, seats: Iterable[LocalSeat], tell: Callable[[LocalSeat], Awaitable[object]]
     ) -> None:
-        """A seat that cannot be told keeps nobody else from being told, and the bot from nothing."""
+        """Call each console; errors of one are logged and do not affect the others."""
         for seat in tuple(seats):
             try:
                 await tell(seat)
@@ -154,13 +154,12 @@ def _is_answer(card: Card) -> bool:
     return card.key.partition(":")[0] in ("answer", "told")
 
 
-# What stands in the console's threads, kept over restarts: whoever comes later is shown it. The
-# oldest goes first.
+# The cards of the console's threads, kept across restarts and shown to consoles that connect later. The oldest are
+# dropped first.
 
 LARGEST_BOARD = 4_000_000
-"""Bytes. A larger file is written anew, with the newest half of it."""
+"""Bytes. A larger file is rewritten with its newer half."""
 MOST_CARDS = 400
-"""Cards."""
 
 
 class BoardCard(Fact):
@@ -177,11 +176,11 @@ class Board:
                 self._remember(old)
 
     def __iter__(self) -> Iterator[BoardCard]:
-        """The newest last."""
+        """Iterate over the cards, newest last."""
         return iter(tuple(self._cards.values()))
 
     def put(self, new: BoardCard) -> None:
-        """Not where it stands already. A full disk costs only what a later start could have shown."""
+        """Keep a card, unless it is there already. If the disk is full it is only missing after a restart."""
         if self._cards.get((new.thread.key, new.card.key)) == new:
             return
         self._remember(new)

@@ -1,4 +1,4 @@
-"""The client of the local socket: a console, or a single command, that has joined the bot at work on the same home."""
+"""The client of the local socket: a console, or a single command, connected to the running bot of the same home."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from bot.core.people import Person, Thread
 
 @asynccontextmanager
 async def connect_to_bot(home: Path, person: Person) -> AsyncGenerator[BotConnection | None, None]:
-    """None: no bot is at work there. Raises Refused where one is that speaks another language."""
+    """Connect to the running bot; yield None if there is none. Raises Refused if its version differs."""
     calling = await asyncio.to_thread(connected_socket, home)
     if calling is None:
         yield None
@@ -69,10 +69,10 @@ class BotConnection:
         self._waiting: dict[int, asyncio.Future[JsonValue]] = {}
         self._seat: LocalSeat | None = None
         self.gone = asyncio.Event()
-        """The bot has ended."""
+        """Set when the bot has ended."""
 
     async def look(self, seat: LocalSeat, thread: Thread, *, earlier: bool = True) -> None:
-        """From now on this seat sees everything."""
+        """Show all cards to this console from now on."""
         self._seat = seat
         await self._ask(
             protocol.LookRequest(id=next(self._numbers), thread=thread, earlier=earlier)
@@ -113,7 +113,7 @@ class BotConnection:
             self._waiting.pop(request.id, None)
 
     async def hear(self) -> None:
-        """Until the bot ends: then whoever waits for an answer is told so."""
+        """Receive until the bot ends; then all waiting requests fail."""
         try:
             while line := await self._reader.readline():
                 await self._heard(protocol.SENT.validate_json(line))

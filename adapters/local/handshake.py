@@ -1,5 +1,6 @@
-"""How the bot at work on a home is found and greeted, and asked how things stand. What is shown and delivered is in `protocol`,
-which imports the models of cards and events; commands that only look have no use for them.
+"""Finds the running bot of a home, greets it, and asks for its state.
+
+Cards and events are in `protocol`, which imports their models; commands that only read do not need them.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from bot.core.facts import Fact
 
 VERSION = 4
 LONGEST_REQUEST = 4 * 1024 * 1024
-"""Bytes of a line that the bot reads: a request is a text somebody typed or pasted."""
+"""The most bytes per line that the bot reads: a request is a typed or pasted text."""
 LONGEST_SENT = 512 * 1024 * 1024
-"""Bytes of a line that the bot sends: all sessions there are, or one as a whole. It is believed."""
+"""The most bytes per line that the bot sends, which may contain all sessions. The client trusts the bot."""
 PATIENCE = 10.0
-"""Seconds in which a bot that is alive says hello."""
+"""Seconds in which a running bot answers the greeting."""
 
 
 class Hello(Fact):
@@ -35,11 +36,11 @@ class Welcome(Fact):
     version: str
     pid: int
     repository: str
-    """The usual one."""
+    """The path of the default repository."""
 
 
 class TellRequest(Fact):
-    """How things stand, for a program to read."""
+    """A request for the bot's state, for programs."""
 
     ask: Literal["tell"] = "tell"
     id: int
@@ -54,7 +55,7 @@ class SocketAnswer(Fact):
 
 
 class SocketFailure(Fact):
-    """`again`: it may work later."""
+    """An error. `again`: a retry may work later."""
 
     kind: Literal["failure"] = "failure"
     id: int
@@ -69,7 +70,7 @@ _ANSWER: TypeAdapter[SocketAnswer | SocketFailure] = TypeAdapter(
 
 
 async def ask_bot(home: Path, about: str, of: str = "") -> tuple[JsonValue, int] | None:
-    """What the bot at work there tells, and its process. None: no bot is at work there."""
+    """Return the running bot's answer and its process id, or None if no bot is running."""
     calling = await asyncio.to_thread(connected_socket, home)
     if calling is None:
         return None
@@ -78,7 +79,7 @@ async def ask_bot(home: Path, about: str, of: str = "") -> tuple[JsonValue, int]
         welcome = await greeted(reader, writer)
         writer.write(encode_line(TellRequest.model_validate({"id": 1, "about": about, "of": of})))
         await writer.drain()
-        # nobody has asked to be shown anything, so the next line is the answer
+        # nothing was subscribed to, so the next line is the answer
         told = _ANSWER.validate_json(await reader.readline())
     except (OSError, ValidationError) as error:
         raise bot_ended() from error
@@ -92,7 +93,7 @@ async def ask_bot(home: Path, about: str, of: str = "") -> tuple[JsonValue, int]
 
 
 async def greeted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Welcome:
-    """Says hello, and hears who answers. Refused where that is another version."""
+    """Exchange greetings and return the bot's. Raises Refused if its version differs or it does not answer."""
     writer.write(encode_line(Hello(gwt_bot=VERSION)))
     try:
         async with asyncio.timeout(PATIENCE):
@@ -124,12 +125,12 @@ def encode_line(fact: Fact) -> bytes:
     return fact.model_dump_json().encode() + b"\n"
 
 
-# Where the socket is: in the bot's home, private like everything there. A path may be longer than
-# a socket's name can be.
+# The path of the socket: in the bot's home, private like everything there. It may be longer than a socket name is
+# allowed to be.
 
 SOCKET_NAME = "socket"
 LONGEST_SOCKET_NAME = 100
-"""Bytes that a socket's name may have everywhere."""
+"""Bytes that a socket name may have on every system."""
 
 
 def socket_path(home: Path) -> Path:
@@ -138,7 +139,7 @@ def socket_path(home: Path) -> Path:
 
 @contextmanager
 def short_socket_name(home: Path) -> Iterator[str]:
-    """A name for the socket that is short enough, for as long as it is needed to bind or connect."""
+    """Yield a name for the socket that is short enough, for the time it takes to bind or connect."""
     path = socket_path(home)
     if len(os.fsencode(path)) <= LONGEST_SOCKET_NAME:
         yield str(path)
@@ -159,12 +160,15 @@ def short_socket_name(home: Path) -> Iterator[str]:
 
 
 def listening_socket(home: Path) -> socket.socket:
-    """Listening, for its owner alone. Whoever holds the home's lock may do this: what stands there is a left-over."""
+    """Return a listening socket for its owner only.
+
+    The caller holds the home's lock, so an existing socket file is stale and removed.
+    """
     socket_path(home).unlink(missing_ok=True)
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         with short_socket_name(home) as name:
-            # the home is closed to others; a umask would hold for all that the bot makes meanwhile
+            # the home is closed to other users; a umask would affect all files the bot creates meanwhile
             listening.bind(name)
             Path(name).chmod(0o600)
         listening.listen(16)
@@ -176,7 +180,7 @@ def listening_socket(home: Path) -> socket.socket:
 
 
 def connected_socket(home: Path) -> socket.socket | None:
-    """To the bot that is at work there; None: there is none."""
+    """Return a connection to the running bot, or None if there is none."""
     calling = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     calling.settimeout(5)
     try:

@@ -1,7 +1,7 @@
-"""What goes over the local socket: a JSON object a line, both ways.
+"""The messages on the local socket: one JSON object per line in both directions.
 
-The client begins with its version, `{"gwt_bot": …}`; the bot answers with its own and who it is. From then on requests carry a
-number, and their answers the same number; what is to be shown comes in between, unasked.
+The client sends its version first, `{"gwt_bot": …}`; the bot answers with its own and who it is. Then each request has
+a number, repeated in its answer; cards are pushed in between.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bot.core.people import Thread
 
 
 class DeliverRequest(Fact):
-    """Something was said, pressed or commanded. Who did it is not believed: it is the owner of the socket."""
+    """A message, press or command. Its person is not trusted: it is always the owner of the socket."""
 
     ask: Literal["deliver"] = "deliver"
     id: int
@@ -27,7 +27,7 @@ class DeliverRequest(Fact):
 
 
 class LookRequest(Fact):
-    """From now on everything is shown; with what stands there already, if it is wanted."""
+    """Subscribe to all cards, including earlier ones if requested."""
 
     ask: Literal["look"] = "look"
     id: int
@@ -36,7 +36,7 @@ class LookRequest(Fact):
 
 
 class RestRequest(Fact):
-    """Answered once nothing moves in that thread any more without a person."""
+    """Answered once the thread's session cannot continue without a person."""
 
     ask: Literal["rest"] = "rest"
     id: int
@@ -55,7 +55,7 @@ class CardShown(Fact):
 
 
 class ThreadOpened(Fact):
-    """The card began a thread of its own, beside `thread`."""
+    """The card started a thread of its own, separate from `thread`."""
 
     kind: Literal["open"] = "open"
     thread: Thread
@@ -69,7 +69,7 @@ class Whispered(Fact):
 
 
 class Turned(Fact):
-    """From now on that thread is meant."""
+    """The current thread has changed."""
 
     kind: Literal["turn"] = "turn"
     thread: Thread

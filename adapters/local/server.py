@@ -1,7 +1,7 @@
-"""The server of the local socket: who may connect, and what each may do. Nothing a peer does can hurt the bot.
+"""The server of the local socket: who may connect, and what each may do.
 
-Only processes of the same user; a bounded number of them, each with bounded lines, requests and unread output. Whoever
-does not speak the protocol, or does not read what it is sent, is disconnected.
+No peer can harm the bot: only processes of the same user, a limited number of them, each with limited lines, requests
+and unread output. Peers that violate the protocol or do not read are disconnected.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ log = logging.getLogger("bot.local")
 
 MOST_PEERS = 32
 MOST_AT_ONCE = 64
-"""Requests of one peer that wait for an answer."""
+"""The most unanswered requests of one peer."""
 MOST_ARREARS = 2_000
-"""Lines that a peer has not read yet."""
+"""The most lines that a peer has not read yet."""
 PATIENCE = 10.0
-"""Seconds to say hello, and to read anything at all while lines wait."""
+"""Seconds to send the greeting, and to read anything at all while lines wait."""
 
 
 class BotQueries(Protocol):
-    """What stands behind the door: the bot, as far as it answers there."""
+    """The questions about the bot that the server can answer."""
 
     async def rest(self, thread: Thread) -> ThreadStanding: ...
 
@@ -52,7 +52,7 @@ class BotQueries(Protocol):
 async def serve_socket(
     home: Path, chat: LocalChat, behind: BotQueries, welcome: handshake.Welcome
 ) -> AsyncGenerator[None, None]:
-    """The bot can be spoken to over its socket. Where there can be none it is told in the log, and all else works."""
+    """Serve the socket. If it cannot be created the error is logged, and everything else works."""
     try:
         listening = handshake.listening_socket(home)
     except (OSError, PortError) as problem:
@@ -64,7 +64,7 @@ async def serve_socket(
         door.come, sock=listening, limit=handshake.LONGEST_REQUEST, start_serving=False
     )
     try:
-        # up to here nothing waits: whoever is cancelled finds something that can be closed
+        # no await up to here, so that a cancelled task always leaves something that can be closed
         await server.start_serving()
         yield
     finally:
@@ -95,9 +95,9 @@ class _SocketServer:
         try:
             await self._attend(reader, writer)
         except OSError:
-            pass  # it has gone
+            pass  # the peer has disconnected
         except Exception:
-            # the door's edge: whatever is wrong with one peer, the bot and all others go on
+            # the boundary of a connection: an error of one peer must not affect the bot or others
             log.exception("a peer was let go")
         finally:
             writer.close()
@@ -124,7 +124,7 @@ class _SocketServer:
 
 
 class _Peer:
-    """One connection: a seat of the chat, once it wants to look on."""
+    """One connection, which becomes a console of the chat once it subscribes."""
 
     def __init__(self, writer: asyncio.StreamWriter, chat: LocalChat, behind: BotQueries) -> None:
         self._writer = writer
@@ -144,7 +144,7 @@ class _Peer:
         await asyncio.gather(*self._tasks, self._writing, return_exceptions=True)
 
     async def serve(self, reader: asyncio.StreamReader) -> None:
-        """Until it goes, says what is no request, or reads no more."""
+        """Handle requests until the peer disconnects, sends an invalid one, or stops reading."""
         while not self._writing.done():
             reading = asyncio.ensure_future(reader.readline())
             await asyncio.wait({reading, self._writing}, return_when=asyncio.FIRST_COMPLETED)
@@ -155,7 +155,7 @@ class _Peer:
                 line = reading.result()
                 request = protocol.REQUESTS.validate_json(line) if line else None
             except ValueError:
-                # no JSON, no request, or a line without end
+                # no JSON, no request, or a line that is too long
                 self._send(
                     handshake.SocketFailure(id=0, reason="That is no request of this version.")
                 )
@@ -165,7 +165,7 @@ class _Peer:
                 return
 
     async def _take(self, request: protocol.Request) -> bool:
-        """In the order in which they come; only what takes its time goes on beside the next."""
+        # Requests are handled in order; only the slow ones run concurrently.
         match request:
             case protocol.DeliverRequest():
                 await self._answer(request.id, self._deliver(request))
@@ -225,7 +225,7 @@ class _Peer:
         self._send(protocol.Turned(thread=thread))
 
     def _send(self, fact: Fact) -> None:
-        """Nobody waits for a peer: one that is too far behind is let go."""
+        # Never blocks: a peer that is too far behind is disconnected.
         try:
             self._arrears.put_nowait(handshake.encode_line(fact))
         except asyncio.QueueFull:
@@ -245,35 +245,35 @@ class _Peer:
                 await self._arrears.join()
 
 
-# Who is at the other end of a local socket, as the kernel says. Where it cannot say, nobody is
-# let in.
+# The user at the other end of a local socket, as reported by the kernel. Where it cannot report that, nobody is let in.
 
 _UCRED = struct.Struct("3i")
 """Linux: pid, uid, gid."""
 _XUCRED = struct.Struct("=2I")
 """macOS: a version, then the uid."""
 _AGENT_MARK = "GWT_SPOOL"
-"""What every run of an agent has in its environment."""
+"""An environment variable set for every run of an agent."""
 _SOL_LOCAL, _LOCAL_PEERCRED = 0, 0x001
 
 
 def is_owner(peer: socket.socket) -> bool:
-    """Whether the one who has connected is the user this program runs as."""
+    """Whether the peer runs as the same user as this program."""
     return uid_of(peer) == os.getuid()
 
 
 def is_agent(peer: socket.socket) -> bool:
-    """Whether it was started by an agent: they are the same user where no sandbox holds them, and people they are not.
+    """Whether the peer was started by an agent; without a sandbox agents run as the same user, but must not act as a
+    person.
 
-    Nothing keeps a program from hiding where it comes from; this is for those that only do as they were told. One that
-    is gone by now could be anybody's, and waits for no answer.
+    A program can hide its origin, so this only stops those that do not try to. A process that has ended counts as an
+    agent: it could be anybody's, and waits for no answer.
     """
     try:
         raw = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size)
         pid = int(_UCRED.unpack(raw)[0])
     except (AttributeError, OSError, struct.error):
         return False
-    if pid == 0:  # of a machine around this one: agents are not there
+    if pid == 0:  # from the host around this container, where no agents run
         return False
     try:
         caller = psutil.Process(pid)
@@ -286,7 +286,7 @@ def is_agent(peer: socket.socket) -> bool:
 
 
 def _environ(process: psutil.Process) -> dict[str, str]:
-    """Of a process that may be looked at; of any other, nothing."""
+    """Return the environment of a process; empty if it may not be read."""
     try:
         return process.environ()
     except (OSError, psutil.Error):

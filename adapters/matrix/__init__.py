@@ -1,1 +1,1 @@
-"""The chat port on Matrix, with matrix-nio. Begin with chat.py."""
+"""The chat port for Matrix, built on matrix-nio. Start reading at chat.py."""

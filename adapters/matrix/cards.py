@@ -1,4 +1,4 @@
-"""Cards as messages of Matrix, in pieces that fit into an event. Plain body and HTML say the same."""
+"""Draw cards as Matrix messages, in pieces that fit into an event. Plain body and HTML say the same."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from bot.core.text import clean, cut
 MessageType = Literal["m.text", "m.notice"]
 
 MESSAGE_BYTES = 20_000
-"""Bytes of body and HTML in one event. The limit of all is 65,536, and an edit says the body twice."""
+"""Bytes of body and HTML in one event. A whole event may have 65,536, and an edit contains the body twice."""
 TONES = {
     Tone.PLAIN: "",
     Tone.PROGRESS: "⏳",
@@ -60,7 +60,7 @@ TONES = {
     Tone.FAILURE: "⚠️",
 }
 _TITLE_BYTES = 1_500
-"""Bytes that a title may take of every message."""
+"""The most bytes that a title may take in each message."""
 _LONGEST_TITLE = 250
 _ASK_FEEDBACK = "Was this what you wanted? React with 👍 or 👎."
 _CHANGE = "write in this thread what should be different"
@@ -79,14 +79,17 @@ class DrawnMessage:
     html: str
     kind: MessageType
     file: Attachment | None = None
-    """Comes after the message."""
+    """Sent after the message."""
     part: int = 0
 
 
 def draw_card(
     card: Card, room: int = MESSAGE_BYTES, *, by_words: frozenset[Verb] = frozenset()
 ) -> tuple[DrawnMessage, ...]:
-    """The messages, in order. What can be chosen stands on the last. `by_words`: what no reaction does there."""
+    """Draw the card as messages, in order; the choices are on the last.
+
+    `by_words`: verbs that a reaction does not trigger here, so that they must be typed.
+    """
     laid = lay_out(card)
     title = _title(laid)
     pieces = [*_body(card, laid, room - _TITLE_BYTES), *_footer(card, laid, by_words)]
@@ -101,14 +104,14 @@ def draw_card(
 
 
 def notifies(card: Card) -> bool:
-    """Whether somebody's telephone may ring: something waits for a person, failed for good, or is done."""
+    """Whether the card may cause a notification: it needs a person, reports a final failure or a completed session."""
     if isinstance(card, NewsCard):
         return False
     return isinstance(card, SummaryCard) or lay_out(card).tone in (Tone.NEEDS_YOU, Tone.FAILURE)
 
 
 def addressed(message: DrawnMessage, person: Person) -> DrawnMessage:
-    """The message with the name of the one it is for before it."""
+    """Put the person's name in front of the message, as a mention."""
     link = f"https://matrix.to/#/{quote(person.id, safe='@:')}"
     pill = f'<a href="{escape(link)}">{escape(_on_one_line(str(person)))}</a>: '
     return replace(
@@ -120,7 +123,7 @@ def addressed(message: DrawnMessage, person: Person) -> DrawnMessage:
 
 
 def _kind(card: Card) -> MessageType:
-    """Notices are what nobody has to act upon."""
+    # Cards that nobody has to act upon are notices.
     return "m.notice" if isinstance(card, ReceivedCard | StatusCard | NewsCard) else "m.text"
 
 
@@ -165,7 +168,7 @@ def _footer(card: Card, laid: Sheet, by_words: frozenset[Verb]) -> Iterator[Html
 
 
 def _choice(button: ReactionButton) -> HtmlPiece:
-    """✅ Approve — react, or write `approve`"""
+    """Return the line of a choice: ✅ Approve — react, or write `approve`"""
     choice, label = button.choice, _on_one_line(button.choice.label)
     emoji = button.emoji or EMOJI[choice.verb]
     ways = (
@@ -188,7 +191,7 @@ def _choice(button: ReactionButton) -> HtmlPiece:
 
 
 def _choice_by_words(button: ReactionButton) -> HtmlPiece:
-    """✅ Merge into main — write `Merge into main`"""
+    """Return the line of a choice that must be typed: ✅ Merge into main — write `Merge into main`"""
     emoji, words = button.emoji or EMOJI[button.choice.verb], words_for(button)
     label = _on_one_line(button.choice.label)
     return HtmlPiece(
@@ -202,7 +205,7 @@ def _command_for(choice: Choice) -> str:
 
 
 def _grouped(pieces: Sequence[HtmlPiece], room: int) -> list[list[HtmlPiece]]:
-    """As many on a message as fit; at least one message."""
+    """Group the pieces into messages, as many on each as fit; at least one message."""
     groups: list[list[HtmlPiece]] = [[]]
     full = 0
     for piece in pieces:
@@ -228,7 +231,7 @@ def _message(
 
 
 def _file(card: Card) -> Attachment | None:
-    """A document comes as a file, too."""
+    """Return a document as an attachment; other cards have none."""
     if not isinstance(card, DocumentCard):
         return None
     return Attachment(PurePosixPath(card.file).name, card.text.encode())
@@ -238,18 +241,18 @@ def _on_one_line(text: str) -> str:
     return " ".join(clean(text).split())
 
 
-# The elements of a card as pieces that can be put together, none of them too large for a message.
+# The elements of a card as pieces that can be joined, none of them too large for a message.
 
 _TAGS = 10
-"""Bytes a line, about."""
+"""Estimated bytes of HTML tags per line."""
 _LONGEST_POINTER = 300
 _LONGEST_ITEM = 2_000
-"""Characters. What is longer is cut into several items."""
+"""Characters. Longer items are cut into several."""
 
 
 @dataclass(frozen=True)
 class HtmlPiece:
-    """The same, in plain text and in HTML."""
+    """The same content as plain text and as HTML."""
 
     body: str
     html: str
@@ -257,7 +260,7 @@ class HtmlPiece:
 
 @dataclass(frozen=True)
 class _Frame:
-    """What stands around items, and between them."""
+    """The markup around and between items."""
 
     before: str
     between: str
@@ -273,7 +276,7 @@ _CODE = _Frame("<pre><code>", "\n", "</code></pre>", "```\n", "\n```")
 
 
 def piece_size(piece: HtmlPiece) -> int:
-    """Bytes of an event, about: as JSON, as they are counted."""
+    """Return the approximate size in bytes within an event, counted as JSON."""
     return len(json.dumps([piece.body, piece.html], ensure_ascii=False).encode())
 
 
@@ -306,7 +309,7 @@ def element_pieces(element: Element, room: int) -> Iterator[HtmlPiece]:
 
 
 def question_pieces(question: Question, room: int) -> Iterator[HtmlPiece]:
-    """Its options are numbered as answers count them, so that `D1: 2` means what it says."""
+    """Draw a question. Options are numbered in the order in which answers are read, so that `D1: 2` is unambiguous."""
     asked = f"{question.decision}  {question.text}"
     if question.answer is not None:
         answered = map(_plain_piece, _lines_in(f"→ {question.answer}"))
@@ -329,7 +332,7 @@ def question_pieces(question: Question, room: int) -> Iterator[HtmlPiece]:
 
 
 def _prose(markdown: str, room: int) -> Iterator[HtmlPiece]:
-    """Cut by what it takes about; what takes more is cut once more."""
+    # Split by estimated size; a part that turns out larger is split again.
     for part in split_markdown(markdown, _estimated_size, room):
         piece = HtmlPiece(part.strip("\n"), markdown_html(part))
         if piece_size(piece) > room and len(part) > 1:
@@ -339,7 +342,7 @@ def _prose(markdown: str, room: int) -> Iterator[HtmlPiece]:
 
 
 def _estimated_size(markdown: str) -> int:
-    """Without drawing it, which takes a hundred times longer."""
+    # Estimated without rendering the Markdown, which takes a hundred times longer.
     return piece_size(HtmlPiece(markdown, html.escape(markdown))) + _TAGS * markdown.count("\n")
 
 
@@ -398,7 +401,8 @@ def _field(name: str, value: str) -> HtmlPiece:
 
 
 def _rows(table: Table) -> Iterator[HtmlPiece]:
-    """A row, an item: its first cell, the second, and the others by name. Tables would be cut off at the right."""
+    # One item per row: the first cell, the second, and the others with their column name. Clients cut off tables at the
+    # right.
     for row in table.rows:
         cells = [_on_line(cell) for cell in row]
         named = zip(map(_on_line, table.head[2:]), cells[2:], strict=False)
@@ -410,7 +414,7 @@ def _rows(table: Table) -> Iterator[HtmlPiece]:
 
 
 def _entry(entry: Entry) -> HtmlPiece:
-    """Its title leads to where it is; what can be done about it is written."""
+    """Draw an entry: its title links to its thread, and its actions are commands to type."""
     title = cut(_on_line(entry.title), _LONGEST_POINTER) or "there"
     link = _link(entry.thread) if entry.thread else ""
     said = [word for word in map(typed_equivalent, entry.choices) if word]
@@ -423,7 +427,7 @@ def _entry(entry: Entry) -> HtmlPiece:
 
 
 def _pointer(pointer: Pointer) -> HtmlPiece:
-    """Words that lead to the first message of another thread: to an id of the homeserver, whatever the words say."""
+    """Draw a link to the first message of another thread. The target is built only from ids, never from the text."""
     words = cut(_on_line(pointer.text), _LONGEST_POINTER) or "there"
     link = _link(pointer.thread)
     if not link:
@@ -433,7 +437,7 @@ def _pointer(pointer: Pointer) -> HtmlPiece:
 
 
 def _link(thread: Thread) -> str:
-    """Empty: it is no message of Matrix."""
+    """Return the matrix.to address of the thread; empty if it is not a Matrix thread."""
     if thread.platform != "matrix" or thread.channel[:1] != "!" or thread.root[:1] != "$":
         return ""
     return f"https://matrix.to/#/{quote(thread.channel, safe='!:')}/{quote(thread.root, safe='$')}"

@@ -1,4 +1,4 @@
-"""MatrixChat implements the chat port: one account with a sync loop of its own, speaking through the gateway."""
+"""MatrixChat implements the chat port: one account with its own sync loop, which posts through the gateway."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ TWO = 2
 
 @dataclass(frozen=True)
 class _Connected:
-    """Both ways, once the homeserver has let the bot in."""
+    """Incoming and outgoing side of a logged-in account."""
 
     entered: LoggedIn
     ways: RoomEncryption
@@ -57,12 +57,15 @@ class _Connected:
     moving: MovedRooms
     tell: TellSender
     left: AsyncExitStack
-    """What is closed at the end."""
+    """Resources to close at the end."""
 
 
 class MatrixChat:
-    """Used as `async with`: it looks whether the homeserver lets the bot in before anything begins. One that does not
-    answer is no reason not to begin. `welcome` says into which rooms the bot comes, and on whose invitation."""
+    """Use with `async with`: entering checks that the homeserver accepts the account; one that does not answer does not
+    prevent the start.
+
+    `welcome` decides which room invitations the bot accepts, and from whom.
+    """
 
     def __init__(
         self,
@@ -75,7 +78,10 @@ class MatrixChat:
         by_words: frozenset[Verb] = frozenset(),
         may_ask: MayAsk = nobody_may_ask,
     ) -> None:
-        """`by_words`: what a reaction does not do in encrypted rooms. Where there is any, words in clear are not heard there."""
+        """`by_words`: verbs that a reaction does not trigger in encrypted rooms.
+
+        If there are any, unencrypted messages in such rooms are ignored.
+        """
         self._by_words = by_words
         self._may_ask = may_ask
         self._access = access
@@ -108,14 +114,14 @@ class MatrixChat:
         await self._left.aclose()
 
     async def listen(self, deliver: Deliver) -> None:
-        """Until cancelled. Refused: the homeserver does not want this account any more."""
+        """Deliver messages until cancelled. Raises Refused if the homeserver no longer accepts the account."""
         while True:
             way = await self._patience.until_done("logging in", self._connected)
             try:
                 await self._listen(way, deliver)
             except KeysLost as lost:
                 log.warning("begun anew", extra={"data": {"why": lost.reason}})
-                # what is being said on the old way may still be said there
+                # the old connection stays open, because calls on it may still be under way
                 await asyncio.to_thread(forget_keys, way.entered, self._folder)
                 self._way = None
 
@@ -184,7 +190,7 @@ class MatrixChat:
             left.callback(found.left.close)
             gateway = plain = self._gateway(entered, found.encryptor, left)
             if entered.problem:
-                # who has no keys says so in clear, and says nothing else
+                # without keys the bot says so in clear text, and sends nothing else in clear
                 plain = self._gateway(entered, NO_ENCRYPTOR, left)
             tell = UnreadableNotices(plain, self._ledger).tell
             moving = MovedRooms(entered.client, gateway, self._ledger, self._moves, self._welcome)
@@ -206,7 +212,9 @@ class MatrixChat:
 
 
 async def _display_name(client: AsyncClient) -> str:
-    """As it is shown. People type it in front of what they want; without it they are understood as well."""
+    """Return the bot's display name, which people type before a request; empty if it is unknown, which the bot
+    tolerates.
+    """
     try:
         told = await ask("Asking for my name", client.get_displayname())
     except PortError:
@@ -216,15 +224,17 @@ async def _display_name(client: AsyncClient) -> str:
 
 
 def _is_direct(client: AsyncClient, room: str) -> bool:
-    """Somebody and the bot, and nobody else who could read along. A room with a name is a room, however few are there."""
+    """Whether the room has exactly two members, the user and the bot.
+
+    A named room never counts as direct, however few members it has.
+    """
     known = client.rooms.get(room)
     if known is None or known.name or known.canonical_alias:
         return False
     return known.joined_count + known.invited_count == TWO
 
 
-# Tells people that the bot could not take a message of theirs, and why: once for each reason, in
-# its thread or its room.
+# Tells people that the bot could not read a message of theirs, and why: once per reason, in its thread or room.
 
 PLATFORM = "matrix"
 
@@ -234,7 +244,7 @@ class UnreadableNotices:
         self._gateway, self._ledger = gateway, ledger
 
     async def tell(self, room: str, event: MatrixEvent, code: str) -> None:
-        """Without a code: nothing can be read in that room at all."""
+        """Report an unreadable message. An empty `code` means that nothing can be read in the room at all."""
         if not code:
             thread = Thread(platform=PLATFORM, channel=room, root="")
             await self._gateway.show(thread, AnswerCard(key="encrypted", title=NO_KEYS))
@@ -244,6 +254,8 @@ class UnreadableNotices:
         await self._gateway.whisper(self._thread_of(room, event), person, card)
 
     def _thread_of(self, room: str, event: MatrixEvent) -> Thread:
-        """Where the bot is at work; else the room itself: strangers may make threads without end."""
+        """Return the thread if the bot works in it, otherwise the room itself: strangers may create any number of
+        threads.
+        """
         thread = Thread(platform=PLATFORM, channel=room, root=related_event(event))
         return thread if self._ledger.knows(thread) else thread.model_copy(update={"root": ""})

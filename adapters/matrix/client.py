@@ -1,4 +1,6 @@
-"""The bot's account on a homeserver, and calls to it: JSON comes back, or Unavailable (try again) or Refused (an answer)."""
+"""The bot's account on a homeserver, and calls to it: they return JSON or raise Unavailable (try again) or Refused (an
+answer).
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from adapters.bounded_http import new_session
 from adapters.http import LONGEST_WAIT, retry_after
 from bot.core.errors import PortError, Refused, Unavailable
 
-# The bot's account: an access token, and the one device it stands for.
+# The bot's account: an access token and the one device it belongs to.
 
 _REQUEST_SECONDS = 45
 _WRONG_ACCOUNT = (
@@ -31,20 +33,20 @@ _WRONG_ACCOUNT = (
 
 @dataclass(frozen=True)
 class MatrixAccess:
-    """Where the account is, and what lets the bot in."""
+    """Address and credentials of the account."""
 
     homeserver: str
     user_id: str
-    """The full id, as in @bot:example.org."""
+    """The full user id, as in @bot:example.org."""
     access_token: str = field(repr=False)
     password: str = field(default="", repr=False)
-    """Only used where the keys of the bot's device, or those it is signed with, have to be made anew."""
+    """Only used when the keys of the bot's device, or those that sign it, have to be created again."""
 
 
 async def connect(access: MatrixAccess) -> AsyncClient:
-    """A client that is logged in as that account, on the device of the token. Who asks for it closes it.
+    """Return a client logged in with the token's account and device; the caller closes it.
 
-    It tries nothing again by itself and waits for no limit: who calls decides that.
+    It neither retries nor waits for rate limits: that is the caller's decision.
     """
     homeserver = access.homeserver.rstrip("/")
     client = AsyncClient(
@@ -68,7 +70,9 @@ async def connect(access: MatrixAccess) -> AsyncClient:
 
 
 async def check_access(access: MatrixAccess) -> str:
-    """What the homeserver says of the token. Nothing changes there; the reason is raised where it says no."""
+    """Check that the homeserver accepts the token, without changing anything there; raise Refused or Unavailable with
+    the reason.
+    """
     client = await connect(access)
     await client.close()
     return f"the homeserver lets it in as {client.user_id}, with the device {client.device_id}"
@@ -86,14 +90,14 @@ async def _log_in(client: AsyncClient, access: MatrixAccess) -> None:
     client.restore_login(access.user_id, told["device_id"], access.access_token)
 
 
-# What a homeserver answers: JSON that was wanted, or a problem. What does not speak Matrix is not
-# the homeserver but something before it, and that may pass.
+# The answer of a homeserver: JSON, or an error. An answer that is not Matrix comes from something in front of the
+# homeserver, and may be temporary.
 
 Json = dict[str, Any]
 
 _ANSWER_SECONDS = 60.0
 _LONGEST_REASON = 200
-"""Characters of what a homeserver says about an error."""
+"""The most characters kept of a homeserver's error message."""
 _SIGNED_OUT_CODES = frozenset(
     ("M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_USER_DEACTIVATED", "M_USER_LOCKED")
 )
@@ -105,17 +109,17 @@ _LOG_IN_ANEW = (
 
 
 class SignedOut(Refused):
-    """The account is logged in no more: nothing at all works until an operator changes that."""
+    """The account is no longer logged in: nothing works until an operator changes that."""
 
 
 class NotThere(Refused):
-    """The homeserver has no such thing."""
+    """The homeserver has no such resource."""
 
 
 async def ask(
     what: str, call: Awaitable[Response | ClientResponse], seconds: float = _ANSWER_SECONDS
 ) -> Json:
-    """Await a call of nio and give the JSON of its answer. `what` opens the sentence that tells of a problem."""
+    """Await a call of nio and return the JSON of its answer. `what` begins the sentence that reports an error."""
     try:
         async with asyncio.timeout(seconds):
             return await _read_answer(what, await call)
@@ -128,7 +132,7 @@ async def ask(
 
 
 async def _read_answer(what: str, answer: Response | ClientResponse) -> Json:
-    # Not nio's reading of it: that leaves out what nio does not know.
+    # not nio's parsed response, which leaves out what nio does not know
     response = answer if isinstance(answer, ClientResponse) else answer.transport_response
     if not isinstance(response, ClientResponse):
         raise TypeError(f"{type(answer).__name__} did not come over HTTP")
@@ -141,7 +145,7 @@ async def _read_answer(what: str, answer: Response | ClientResponse) -> Json:
 def problem_with(
     what: str, status: int, told: Json | None, headers: Mapping[str, str] | None = None
 ) -> PortError | None:
-    """What is wrong with an answer; None: nothing."""
+    """Return the error an answer stands for, or None if it is fine."""
     code = told.get("errcode") if told else None
     if told is None or code is None:
         if status == HTTPStatus.OK and told is not None:
@@ -162,7 +166,7 @@ def problem_with(
 
 
 def _json_of(body: bytes) -> Json | None:
-    """None: it is no JSON, or none that a homeserver would send."""
+    """Return the JSON object, or None if the body is not one."""
     with suppress(ValueError, RecursionError):
         told = prune_json(json.loads(body))
         if isinstance(told, dict):
@@ -182,8 +186,7 @@ def _retry_header(headers: Mapping[str, str] | None) -> float | None:
     return retry_after(found.get("Retry-After", ""), found.get("Date", ""))
 
 
-# Calls of the client-server API that nio does not have, or answers without saying what went
-# wrong.
+# Calls of the client-server API that nio does not have, or whose errors it does not report.
 
 _CALL_SECONDS = 30.0
 _CLIENT_API = "/_matrix/client/v3/"
@@ -191,11 +194,11 @@ LOGIN_REMEDY = "Put the password of the bot's account into MATRIX_PASSWORD."
 
 
 class PasswordWanted(Refused):
-    """Only who knows the password of the account may do this."""
+    """The call needs the password of the account."""
 
 
 class ClientApi:
-    """`path` follows `/_matrix/client/v3/`; `what` opens the sentence that tells of a problem."""
+    """Calls the API. `path` follows `/_matrix/client/v3/`; `what` begins the sentence that reports an error."""
 
     def __init__(self, client: AsyncClient) -> None:
         self._client = client
@@ -204,7 +207,10 @@ class ClientApi:
         return await ask(what, self._send(method, path, body), _CALL_SECONDS)
 
     async def confirmed(self, what: str, method: str, path: str, body: Json, password: str) -> Json:
-        """A call that the homeserver may want the password for. PasswordWanted: it does, and there is none."""
+        """Make a call that the homeserver may want confirmed with the password.
+
+        Raises PasswordWanted if it does and there is none.
+        """
         answer = await _any_answer(what, self._send(method, path, body))
         session = await _auth_session(answer)
         if session is None:
@@ -236,7 +242,7 @@ def quote_id(name: str) -> str:
 
 
 async def _any_answer(what: str, call: Awaitable[ClientResponse]) -> ClientResponse:
-    """The answer whatever it says, as long as there is one."""
+    """Return the response whatever its status; raise only if there is none."""
     answers: list[ClientResponse] = []
 
     async def keeping() -> ClientResponse:
@@ -252,7 +258,7 @@ async def _any_answer(what: str, call: Awaitable[ClientResponse]) -> ClientRespo
 
 
 async def _auth_session(answer: ClientResponse) -> str | None:
-    """Of the conversation in which the homeserver wants a proof. None: it wants none."""
+    """Return the id of the homeserver's authentication session, or None if it asks for no confirmation."""
     if answer.status != HTTPStatus.UNAUTHORIZED:
         return None
     told = json.loads(await answer.read())
@@ -261,19 +267,18 @@ async def _auth_session(answer: ClientResponse) -> str | None:
 
 
 async def _answered_already(answer: ClientResponse) -> ClientResponse:
-    """What was answered already: read once more, for what it says."""
+    """Wrap a response that was received already, so that `ask` can check it."""
     return answer
 
 
-# Trying again what may work later: first soon, then every ten seconds, and never before a named
-# time.
+# Retries: soon at first, then every ten seconds, and never before the time the server names.
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 _LONGEST_NAMED = 300
-"""Seconds. A homeserver that names a day is not believed."""
+"""Seconds. Longer retry times named by a homeserver are ignored."""
 
 
 @dataclass(frozen=True)
@@ -282,7 +287,7 @@ class Backoff:
     longest: float = 10.0
 
     async def until_done(self, what: str, call: Callable[[], Awaitable[T]]) -> T:
-        """Do it, as often as it takes. The log is told when the trouble begins and when it ends."""
+        """Call until it succeeds. The log records when the trouble begins and when it ends."""
         for tries, wait in enumerate(self.waits()):
             try:
                 done = await call()
@@ -297,7 +302,7 @@ class Backoff:
         raise AssertionError("there is always another wait")
 
     def waits(self) -> Iterator[float]:
-        """Seconds after each failure, without end."""
+        """Yield the seconds to wait after each failure, without end."""
         wait = self.shortest
         while True:
             yield wait
@@ -305,21 +310,20 @@ class Backoff:
 
 
 def pause_after(wait: float, error: Unavailable) -> float:
-    """How long to wait after a failure: as long as it says, but no shorter than otherwise."""
+    """Return how long to wait after a failure: the time the server names, but no less than `wait`."""
     return max(wait, min(error.retry_after or 0, _LONGEST_NAMED))
 
 
-# JSON that others have written, as far as it can be written down again. It may be nested deeper
-# than the next reader can follow, and hold halves of characters that no file and no message
-# takes. A single event like that, kept by the homeserver, would meet the bot at each of its
-# starts.
+# JSON written by others, made safe to be written down again. It may be nested deeper than the next parser can follow,
+# and contain half surrogate pairs that no file and no message accepts. A single event like that, kept by the
+# homeserver, would break every start of the bot.
 
 DEEPEST_JSON = 100
-"""Nothing in Matrix that means something comes near it."""
+"""No meaningful Matrix event is nested nearly as deeply."""
 
 
 def prune_json(value: Any, levels: int = DEEPEST_JSON) -> Any:
-    """The same, with nothing in the place of what lies deeper, and a question mark in that of half a character."""
+    """Return a copy with None in place of deeper levels and `?` in place of half surrogate pairs."""
     match value:
         case str():
             return value if value.isascii() else value.encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""What a sync holds, and what an event of a room means to the bot. No I/O: malformed parts are skipped, whatever they hold."""
+"""Parses sync responses and what an event of a room means to the bot. No I/O; malformed parts are skipped."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from urllib.parse import unquote
 
 from bot.core.errors import Unavailable
 
-# One answer to a sync: what was said in which room, and invitations.
+# A sync response: events by room, and invitations.
 
 MatrixEvent = dict[str, Any]
 ENCRYPTED = "m.room.encrypted"
 _EVENTS_KEPT = 20_000
-"""Events of others whose order is remembered."""
+"""The most events of others whose order is remembered."""
 LONGEST_ID = 255
-"""Characters that an id of Matrix may have."""
+"""The most characters a Matrix id may have."""
 
 
 @dataclass(frozen=True)
@@ -29,30 +29,35 @@ class Timeline:
 
     events: tuple[MatrixEvent, ...]
     before: str = ""
-    """Where to read on backwards. Empty: nothing is missing."""
+    """Token for reading backwards; empty if nothing is missing."""
 
 
 @dataclass(frozen=True)
 class SyncBatch:
     next_since: str
-    """Where the next one begins."""
+    """Token for the next sync."""
     timelines: dict[str, Timeline]
     invites: dict[str, tuple[MatrixEvent, ...]]
-    """What a room shows of itself to those it invites."""
+    """The stripped state of each room the bot is invited to."""
 
 
 class EventOrder:
-    """In which order a homeserver tells of events. Their own times are by the clocks of several servers."""
+    """The order in which the homeserver reports events; their timestamps come from the clocks of several servers."""
 
     def __init__(self, me: str = "", known: Iterable[str] = ()) -> None:
-        """`known`: messages of an earlier life. Those not told of yet are told before anything that came after them."""
+        """`known`: the bot's messages from before a restart.
+
+        Until a sync reports one, it counts as later than everything.
+        """
         self._me = me
         self._mine = dict.fromkeys(known, 0)
         self._theirs: OrderedDict[str, int] = OrderedDict()
         self._told = 0
 
     def note(self, events: Iterable[MatrixEvent]) -> None:
-        """All of an answer, before the first of them is heard: one may wait for its key while later ones are heard."""
+        """Record all events of a response before any of them is handled, because one may wait for its key while later
+        ones are handled.
+        """
         for event in events:
             self._told += 1
             kept = self._mine if event.get("sender") == self._me else self._theirs
@@ -61,7 +66,7 @@ class EventOrder:
                 self._theirs.popitem(last=False)
 
     def is_after(self, mine: str, theirs: str) -> bool:
-        """Whether a message of the bot stands after one of somebody else; if it was not told of yet, it does."""
+        """Whether the bot's message comes after somebody else's. A message not reported yet counts as later."""
         return self._mine.get(mine, self._told + 1) > self._theirs.get(theirs, self._told + 1)
 
 
@@ -69,14 +74,16 @@ class EventOrder:
 class Membership:
     user: str
     now: str
-    """join, invite, leave, …"""
+    """The membership: join, invite, leave, …"""
     changed: bool
-    """It is not only another name or picture."""
+    """False if only the display name or avatar changed."""
 
 
 def read_sync(told: dict[str, Any]) -> SyncBatch:
-    """What the homeserver told; what is not as it should be is as if it were not there. The rooms one was put out of are
-    among the others: what was said there first, counts."""
+    """Parse a sync response, skipping malformed parts; raise Unavailable if it is not one.
+
+    Rooms the bot was removed from are included, because messages sent there before still count.
+    """
     token = told.get("next_batch")
     if not isinstance(token, str) or not token:
         raise Unavailable("The homeserver answered a sync with something else.")
@@ -96,13 +103,13 @@ def read_sync(told: dict[str, Any]) -> SyncBatch:
 
 
 def to_device_events(told: dict[str, Any]) -> tuple[MatrixEvent, ...]:
-    """What somebody, perhaps of another homeserver, has sent to the bot's device alone, if it says anything."""
+    """Return the well-formed messages sent to the bot's device alone, possibly from another homeserver."""
     events = _events_of(object_at(told, "to_device"))
     return tuple(event for event in events if isinstance(event.get("content"), dict))
 
 
 def rooms_in(told: MatrixEvent, kind: str) -> dict[str, MatrixEvent]:
-    """`kind`: join, leave or invite."""
+    """Return the rooms of a kind: join, leave or invite."""
     news = object_at(told, "rooms", kind)
     return {room: one for room, one in news.items() if isinstance(one, dict)}
 
@@ -113,7 +120,7 @@ def _timeline(told: MatrixEvent) -> Timeline:
 
 
 def events_in(news: MatrixEvent, part: str) -> tuple[MatrixEvent, ...]:
-    """`part` of a room: state or timeline."""
+    """Return the events of a part of the room: state or timeline."""
     return _events_of(object_at(news, part))
 
 
@@ -122,18 +129,18 @@ def _events_of(told: MatrixEvent) -> tuple[MatrixEvent, ...]:
 
 
 def related_event(event: MatrixEvent) -> str:
-    """The event that it says it belongs to; empty: to none."""
+    """Return the id of the event it relates to; empty if there is none."""
     root = object_at(event, "content", "m.relates_to").get("event_id")
     return root if isinstance(root, str) and len(root) <= LONGEST_ID else ""
 
 
 def objects_in(found: Any) -> tuple[MatrixEvent, ...]:
-    """Of a list that somebody else has made."""
+    """Return the objects of a list from outside; other values are skipped."""
     return tuple(one for one in found if isinstance(one, dict)) if isinstance(found, list) else ()
 
 
 def memberships(events: Iterable[MatrixEvent]) -> Iterator[Membership]:
-    """Of whatever the events are. What nobody can be is left out."""
+    """Yield the membership events among arbitrary events; malformed ones are skipped."""
     for event in events:
         user, now = event.get("state_key"), object_at(event, "content").get("membership")
         of_member = event.get("type") == "m.room.member"
@@ -143,7 +150,7 @@ def memberships(events: Iterable[MatrixEvent]) -> Iterator[Membership]:
 
 
 def object_at(told: MatrixEvent, *path: str) -> MatrixEvent:
-    """The object at a path; an empty one where there is none."""
+    """Return the object at a path; empty if there is none."""
     for name in path:
         found = told.get(name)
         told = found if isinstance(found, dict) else {}
@@ -151,7 +158,7 @@ def object_at(told: MatrixEvent, *path: str) -> MatrixEvent:
 
 
 def without_secrets(told: dict[str, Any]) -> dict[str, Any]:
-    """What the homeserver told, but for what was encrypted, and what was sent to this device."""
+    """Return the response without encrypted events and messages to this device."""
     joined = {room: _without_encrypted(news) for room, news in rooms_in(told, "join").items()}
     others = {**object_at(told, "rooms"), "join": joined}
     return {**told, "to_device": {"events": []}, "rooms": others}
@@ -165,15 +172,15 @@ def _without_encrypted(news: dict[str, Any]) -> dict[str, Any]:
     return {**news, "timeline": {**timeline, "events": events}}
 
 
-# What an event of a room means to the bot. Nothing: what the bot did itself, notices (other
-# programs talk in them), state. Who is meant is decided by ids, never by names.
+# What an event of a room means to the bot. Ignored: the bot's own events, notices (sent by other programs), state. Who
+# is addressed is decided by ids, never by names.
 
 _LATEST = 253_402_300_799_000
-"""Milliseconds: the last a date can hold. A homeserver passes on whatever a server claims."""
+"""Milliseconds: the latest time a datetime can hold. A homeserver passes on whatever another server claims."""
 _NAME_WITHIN = 2000
-"""Characters in which a name in front is looked for. A hostile message is long."""
+"""A leading name is looked for only in this many characters, because a hostile message may be long."""
 _VARIANT = "\ufe0f"
-"""Asks for an emoji's colours. Some clients send it, some do not; it means nothing else."""
+"""Variation selector that asks for a coloured emoji. Clients differ in sending it; it has no other meaning."""
 _CAPTIONED = frozenset(("m.image", "m.file", "m.video", "m.audio"))
 _LINK = re.compile(r"""(?:https?://matrix\.to/#/((?:@|%40)[^"'<>\s?/]+)|matrix:u/([^"'<>\s?/]+))""")
 _ID = re.compile(r"(?<![\w.])@[^\s:<>\"'@()]+:[A-Za-z0-9.-]*[A-Za-z0-9](?::[0-9]+)?")
@@ -184,25 +191,25 @@ _SEPARATOR = re.compile(r"^\s*[:,：，、]?\s*")
 
 @dataclass(frozen=True)
 class BotIdentity:
-    """Who the bot is on Matrix."""
+    """The bot's identity on Matrix."""
 
     user_id: str
     name: str = ""
-    """As it is shown. Only used to leave it out where somebody addresses the bot."""
+    """The display name, only used to remove it from the beginning of a message."""
 
 
 @dataclass(frozen=True)
 class SentFile:
-    """What a message says of the file it brings. All of it may be wrong."""
+    """What a message claims about its file. None of it can be trusted."""
 
     kind: str
-    """The type of the message: m.file, m.image, …"""
+    """The message type: m.file, m.image, …"""
     name: str
     url: str
     size: int
-    """0: it does not say."""
+    """Bytes; 0 if not given."""
     lock: MatrixEvent
-    """In encrypted rooms: how it is opened."""
+    """Decryption data of a file in an encrypted room."""
 
 
 @dataclass(frozen=True)
@@ -211,12 +218,12 @@ class HeardMessage:
     sender: str
     room: str
     root: str
-    """The first message of its thread; itself where it is in none."""
+    """The first message of its thread; the message itself outside of threads."""
     text: str
-    """Without the quotation of what it replies to, and without the bot's name in front."""
+    """Without the quotation of the message it replies to, and without a leading name of the bot."""
     mention: bool
     to_others: bool
-    """It names somebody, and not the bot."""
+    """It mentions somebody, but not the bot."""
     at: datetime
     replies_to: str = ""
     """The message it quotes, outside of threads."""
@@ -235,7 +242,7 @@ class Reaction:
 
 @dataclass(frozen=True)
 class HeardEdit:
-    """A message says something else now."""
+    """The text of a message was changed."""
 
     event_id: str
     sender: str
@@ -247,7 +254,7 @@ class HeardEdit:
 
 @dataclass(frozen=True)
 class Redaction:
-    """Something was taken back: a message, or a reaction."""
+    """A message or reaction was removed."""
 
     event_id: str
     sender: str
@@ -260,7 +267,7 @@ HeardEvent = HeardMessage | HeardEdit | Reaction | Redaction
 
 
 def interpret_event(room: str, event: MatrixEvent, me: BotIdentity) -> HeardEvent | None:
-    """What it says to the bot, if anything."""
+    """Return what an event says to the bot, or None if it is not relevant."""
     sender = _string(event, "sender")
     if not sender or sender == me.user_id or "state_key" in event or not _string(event, "event_id"):
         return None
@@ -307,7 +314,7 @@ def _message(room: str, event: MatrixEvent, me: BotIdentity) -> HeardMessage | H
 
 
 def _edit(room: str, event: MatrixEvent, target: str, me: BotIdentity) -> HeardEdit | None:
-    """What the message says now stands in `m.new_content`; the body beside it is for clients that know no edits."""
+    # The new text is in `m.new_content`; the body beside it is for clients that do not support edits.
     content = _object_in(_object_in(event, "content"), "m.new_content")
     body = _words_of(content)
     if body is None:
@@ -332,7 +339,7 @@ def _reaction(room: str, event: MatrixEvent) -> Reaction | None:
 
 
 def _redaction(room: str, event: MatrixEvent) -> Redaction | None:
-    # Where the target stands depends on the version of the room.
+    # The field with the target depends on the room version.
     target = _event_id(_object_in(event, "content"), "redacts") or _event_id(event, "redacts")
     if not target:
         return None
@@ -342,7 +349,7 @@ def _redaction(room: str, event: MatrixEvent) -> Redaction | None:
 
 
 def _words_of(content: MatrixEvent) -> str | None:
-    """The words of a message; of a picture or file those that stand under it, if any."""
+    """Return the text of a message, or the caption of a picture or file; None for other types."""
     kind, body = _string(content, "msgtype"), content.get("body")
     if not isinstance(body, str):
         return None
@@ -366,7 +373,7 @@ def _sent_file(content: MatrixEvent) -> SentFile | None:
 
 
 def _mentioned_ids(content: MatrixEvent, body: str, formatted: str) -> frozenset[str]:
-    """The full ids of all it speaks to. What the client says counts; only where it says nothing, the text does."""
+    """Return the full ids of everybody mentioned: as stated by the client, or else as found in the text."""
     if "m.mentions" in content:
         ids = _object_in(content, "m.mentions").get("user_ids")
         return frozenset(str(one) for one in ids) if isinstance(ids, list) else frozenset()
@@ -379,7 +386,7 @@ def _linked_ids(formatted: str) -> Iterator[str]:
 
 
 def _without_quotation(body: str) -> str:
-    """Old clients put what they reply to in front, line by line, and then an empty line."""
+    # Old clients quote the message they reply to at the beginning, line by line, followed by an empty line.
     if not body.startswith(("> <@", "> * <@")):
         return body
     lines = body.split("\n")
@@ -388,7 +395,7 @@ def _without_quotation(body: str) -> str:
 
 
 def _without_name(body: str, formatted: str, me: BotIdentity) -> str:
-    """What is left where the bot is addressed by a link, by its full id, or by its name and a colon."""
+    """Remove a leading address of the bot: a link, its full id, or its name and a colon."""
     body = body.lstrip()
     pill = _PILL.match(formatted[:_NAME_WITHIN])
     if pill and me.user_id in _linked_ids(pill[1]):
@@ -403,7 +410,7 @@ def _without_name(body: str, formatted: str, me: BotIdentity) -> str:
 
 
 def sent_at(event: MatrixEvent) -> datetime:
-    """When it was sent, as the homeserver says."""
+    """Return the time the homeserver gives for the event."""
     stamp = event.get("origin_server_ts")
     milliseconds = stamp if isinstance(stamp, int) else 0
     return datetime.fromtimestamp(min(max(milliseconds, 0), _LATEST) / 1000, UTC)
@@ -415,7 +422,7 @@ def _string(value: MatrixEvent, name: str) -> str:
 
 
 def _event_id(value: MatrixEvent, name: str) -> str:
-    """Of an event. Nothing has an id that is longer than any can be."""
+    """Return the event id in a field; empty if it is longer than an id can be."""
     found = _string(value, name)
     return found if len(found) <= LONGEST_ID else ""
 

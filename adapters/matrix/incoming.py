@@ -1,4 +1,4 @@
-"""From an event of a room to what is wanted of the bot: in which thread, by whom, which choice on which card."""
+"""Turns room events into events for the bot: in which thread, by whom, and which choice on which card."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ PLATFORM = "matrix"
 
 
 class IncomingEvents:
-    """Whoever has one closes it: then no sign is given any more."""
+    """Handles room events. The owner must call `close`, which ends background replies."""
 
     def __init__(
         self,
@@ -81,9 +81,9 @@ class IncomingEvents:
         self._clicking = ReactionHandler(ledger, clicks, gateway, deliver, self._saying)
 
     async def hear(self, room: str, event: MatrixEvent, *, direct: bool) -> None:
-        """Returns when it was taken, or is nothing. Unavailable: it was not, and shall come again.
+        """Handle an event; irrelevant ones are ignored.
 
-        `direct`: whether the room is a conversation of somebody with the bot alone.
+        Raises Unavailable if it must be handled again. `direct`: whether the room has only the user and the bot.
         """
         try:
             match interpret_event(room, event, self._me):
@@ -99,7 +99,7 @@ class IncomingEvents:
                 case _:
                     pass
         except Refused as refused:
-            # somebody could not be answered: hearing it again would not change that
+            # the person could not be answered, and delivering the event again would not change that
             log.warning("could not be answered", extra={"data": {"reason": refused.reason}})
 
     async def close(self) -> None:
@@ -120,7 +120,7 @@ class IncomingEvents:
         self._saying.sign(self._gateway.seen(thread, message.event_id))
 
     def _says(self, message: HeardMessage, thread: Thread) -> bool:
-        """A file without words says something where the bot is at work; people show each other many."""
+        # A file without text counts only where the bot takes part; people exchange many files.
         return bool(message.text) or (message.file is not None and self._ledger.knows(thread))
 
     async def _take(
@@ -142,7 +142,7 @@ class IncomingEvents:
         unseen = self._ledger.unseen(thread, lambda card: self._order.is_after(card, id))
         if within and message.text and await self._chooses(thread, message, by, unseen):
             return
-        # nothing is fetched for a stranger: the gate, which says no, comes after that
+        # no file is fetched for a stranger: the gate, which refuses, comes after that
         fetched = message.file if self._may_ask(thread, by) else None
         files = (await self._files.read(fetched),) if fetched else ()
         said = Said(
@@ -155,7 +155,7 @@ class IncomingEvents:
             unseen=unseen,
         )
         if await self._deliver(thread, said) and mention:
-            # only of those who were let: strangers must not fill what is remembered
+            # only for people with permission: strangers must not fill the memory
             self._gateway.remember_root(thread, message.sender)
 
     async def _chooses(
@@ -165,7 +165,7 @@ class IncomingEvents:
         return answers or await self._clicking.chosen_in_words(thread, message, by, unseen)
 
     async def _edited(self, edit: HeardEdit) -> None:
-        """Of the request itself, by whoever wrote it: an edit does not say in which thread its message stands."""
+        # Only the request itself can be edited, by its author: an edit does not say in which thread its message is.
         thread = Thread(platform=PLATFORM, channel=edit.room, root=edit.target)
         if self._gateway.began(thread) == edit.sender:
             by = _person_of(edit.sender)
@@ -173,7 +173,10 @@ class IncomingEvents:
             await self._deliver(thread, event)
 
     def _thread_of(self, message: HeardMessage, *, direct: bool) -> tuple[Thread, bool]:
-        """And whether it is an answer in it. Who quotes a card of the bot answers in the card's thread."""
+        """Return the thread of a message and whether it is a reply in it.
+
+        A message that quotes a card belongs to the card's thread.
+        """
         quoted = self._ledger.by_message(message.room, message.replies_to)
         if quoted:
             return quoted.thread, True
@@ -185,12 +188,11 @@ def _person_of(user_id: str) -> Person:
     return Person(platform=PLATFORM, id=user_id)
 
 
-# What a reaction leads to: a press, a question first, or nothing. One that was taken back before
-# it counted never was. Before anything comes of it a reaction is looked at once more: what a
-# homeserver tells may be old.
+# What a reaction causes: a press, a follow-up question, or nothing. One removed before it counted has no effect. Before
+# a reaction takes effect it is looked up once more, because a sync may report old events.
 
 _SILENT_VERBS = frozenset({Verb.LOG, Verb.HELPFUL, Verb.UNHELPFUL})
-"""Nothing was decided by them, so nothing is to be said when they are taken back."""
+"""Removing such a reaction needs no reply, because nothing was decided by it."""
 
 
 class ReactionHandler:
@@ -226,7 +228,10 @@ class ReactionHandler:
     async def chosen_in_words(
         self, thread: Thread, message: HeardMessage, by: Person, unseen: tuple[str, ...] = ()
     ) -> bool:
-        """Whether somebody's words choose what is offered there, where reactions do not. `unseen`: cards that came later."""
+        """Whether a message chose an offered choice by its text, in a room where reactions do not count.
+
+        `unseen`: cards that came after the message.
+        """
         by_words = await self._gateway.by_words(message.room)
         worded = written_choice(self._ledger.cards(thread), message.text, by_words)
         if worded is None or worded.placed.key in unseen:
@@ -235,7 +240,9 @@ class ReactionHandler:
         return True
 
     async def misplaced(self, message: HeardMessage, by: Person) -> None:
-        """What a card asks for, written in the room instead of in its thread: nobody may wait for an answer in vain."""
+        """Point out the right thread to a person who wrote a card's command in the room itself, so that they do not
+        wait in vain.
+        """
         offer = choice_offered_in(self._ledger, message.room, message.text)
         if offer is None:
             return
@@ -246,7 +253,7 @@ class ReactionHandler:
             await self._saying.say(self._gateway.whisper(room, by, elsewhere_card(choice, thread)))
 
     async def answers(self, thread: Thread, message: HeardMessage, by: Person) -> bool:
-        """Whether somebody's words are what that person was asked for."""
+        """Whether the message is the text this person was asked for; if so, deliver it."""
         click = self._clicks.asked(thread, by.id, message.at)
         if click is None:
             return False
@@ -276,7 +283,7 @@ class ReactionHandler:
             await self._whisper(click, counted_card(click.choice))
 
     async def _counts(self, reaction: Reaction, choice: Choice) -> bool:
-        """It is still there. Nobody who wants to stop waits for a homeserver that does not answer."""
+        """Whether the reaction still exists. A stop counts even if the homeserver does not answer."""
         known = self._clicks.of(reaction.event_id)
         if known and known.state is ClickState.WITHDRAWN:
             return False
@@ -338,21 +345,21 @@ def _click_of(
     )
 
 
-# What is said beside what is heard: the room waits a moment for it, and then goes on.
+# Replies sent while events are handled: the room waits for them only briefly, then goes on.
 
 A_MOMENT = 1.0
-"""Seconds that a room waits for something to be said there, which may take minutes: the next one may want to stop."""
+"""Seconds that a room waits for a reply, which may take minutes: its next event may be a stop."""
 MOST_REPLIES = 20
 
 
 class BackgroundReplies:
-    """Whoever has one closes it: then nothing more is said."""
+    """Sends replies in the background; `close` cancels them."""
 
     def __init__(self) -> None:
         self._under_way: set[asyncio.Task[None]] = set()
 
     async def say(self, words: Coroutine[None, None, None]) -> None:
-        """Returns when it was said, or is late. What goes wrong at once is the caller's, later the log's."""
+        """Send a reply; return once it is sent or late. An early error is raised, a late one logged."""
         task = asyncio.create_task(words)
         full = len(self._under_way) >= MOST_REPLIES
         try:
@@ -367,7 +374,7 @@ class BackgroundReplies:
         task.add_done_callback(self._said_late)
 
     def sign(self, sign: Coroutine[None, None, None]) -> None:
-        """Nobody waits for it, least of all somebody who wants to stop; and nobody misses it in a flood of words."""
+        """Send a receipt or similar without waiting. It is skipped if too many replies are under way."""
         if len(self._under_way) >= MOST_REPLIES:
             sign.close()
             return
@@ -386,11 +393,10 @@ class BackgroundReplies:
             log.warning("not said", exc_info=error)
 
 
-# Files that come with a message, as text: their size is looked at first, and they are never a
-# reason not to hear the message.
+# Text files attached to a message: their size is checked first, and a file that cannot be read never prevents the
+# message from being handled.
 
 MOST_BYTES = 100_000
-"""Bytes."""
 FILE_SECONDS = 15.0
 _LONGEST_NAME = 100
 _MEDIA = re.compile(r"mxc://([A-Za-z0-9.:\[\]-]{1,255})/([A-Za-z0-9_=-]{1,255})")
@@ -404,7 +410,7 @@ class MatrixFiles:
         self._client, self._seconds = client, seconds
 
     async def read(self, file: SentFile) -> Attached:
-        """Its text, or why there is none."""
+        """Return the text of the file, or the problem."""
         name = shown_name(file)
         media = _MEDIA.fullmatch(file.url)
         if problem := why_unreadable(file):
@@ -431,7 +437,7 @@ class MatrixFiles:
 
 
 def why_unreadable(file: SentFile) -> str:
-    """What is seen before it is fetched; empty: nothing. Its size is what its sender says."""
+    """Return why the file is not fetched; empty if it is. The size is what the sender claims."""
     if file.kind != "m.file":
         return _NO_TEXT
     return _TOO_LARGE if file.size > MOST_BYTES else ""

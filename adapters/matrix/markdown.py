@@ -1,4 +1,6 @@
-"""Markdown as the HTML that Matrix clients allow, in parts that fit into a message: in full, nothing hidden, nobody mentioned."""
+"""Renders Markdown as the HTML that Matrix clients allow, in parts that fit into a message: complete, with nothing
+hidden and nobody mentioned.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ from markdown_it.utils import EnvType, OptionsDict
 
 from bot.core.text import clean
 
-# Markdown as HTML. Clients make links and mentions of plain text, too: what looks like one is
-# taken apart, invisibly.
+# Markdown as HTML. Clients make links and mentions of plain text, too, so anything that looks like one is broken up
+# invisibly.
 
 _SCHEMES = frozenset({"http", "https", "mailto"})
 _SIGIL = re.compile(
@@ -30,11 +32,11 @@ _SIGIL = re.compile(
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _LANGUAGE = re.compile(r"[\w+#.-]{1,30}")
 _DEEPEST = 40
-"""Levels of lists and quotes. Beyond a hundred the parser leaves text out."""
+"""Nesting of lists and quotes. Beyond a hundred levels the parser drops text."""
 
 
 def escaped(text: str) -> str:
-    """Plain text as HTML: it stays what it is, and nobody is mentioned by it."""
+    """Escape plain text for HTML so that it mentions nobody."""
     parts: list[str] = []
     last = 0
     text = clean(text)
@@ -45,13 +47,15 @@ def escaped(text: str) -> str:
 
 
 def code_html(text: str, language: str = "") -> str:
-    """Code: clients look for nothing in it."""
+    """Return a code block; clients look for no mentions in it."""
     kind = f' class="language-{language}"' if _LANGUAGE.fullmatch(language) else ""
     return f"<pre><code{kind}>{html.escape(clean(text))}</code></pre>"
 
 
 def without_front_matter(markdown: str) -> str:
-    """Clean Markdown; a YAML head is shown as the code it is, instead of as a rule and a heading."""
+    """Return clean Markdown in which a YAML front matter is a code block, instead of being read as a rule and a
+    heading.
+    """
     return _FRONT_MATTER.sub(r"~~~yaml\n\1\n~~~\n\n", clean(markdown), count=1)
 
 
@@ -73,7 +77,7 @@ def markdown_html(markdown: str) -> str:
 
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("js-default", {"html": False, "linkify": False}, renderer_cls=_Renderer)
-    # A definition of a link would be shown nowhere, whatever it says.
+    # a link definition would not be shown at all, whatever it contains
     return parser.disable(["reference"])
 
 
@@ -96,7 +100,7 @@ class _Renderer(RendererHTML):
 
 
 def _without_tables(found: list[Token], lines: list[str]) -> Iterator[Token]:
-    """A table becomes a list, a row an item: clients cut tables off at the right."""
+    # Tables become lists with one item per row, because clients cut tables off at the right.
     table: list[Token] = []
     for token in found:
         if token.type == "table_open" or table:
@@ -125,7 +129,10 @@ def _listed(table: list[Token], lines: list[str]) -> Iterator[Token]:
 
 
 def _row(head: list[list[Token]], cells: list[list[Token]], line: str) -> Iterator[Token]:
-    """Name: value · name: value. Cells beyond the last heading would be lost: then the line is shown as it is."""
+    """Yield a row as name: value · name: value.
+
+    If it has more cells than the heading, the whole line is shown unchanged.
+    """
     filled = [(name, cell) for name, cell in zip(head, cells, strict=False) if cell]
     for number, (name, cell) in enumerate(filled):
         if number:
@@ -140,7 +147,7 @@ def _row(head: list[list[Token]], cells: list[list[Token]], line: str) -> Iterat
 
 
 def _with_addresses(children: list[Token]) -> Iterator[Token]:
-    """Links lead where they say, images are their text; an address nobody should click on is shown instead."""
+    """Links lead where they say, images become their text, and an address that is unsafe to click is shown as text."""
     label = ""
     address: str | None = None
     for token in children:
@@ -165,7 +172,7 @@ def _with_addresses(children: list[Token]) -> Iterator[Token]:
 
 
 def _may_be_clicked(address: str) -> bool:
-    """Not a relative one, and none that a client takes for a person or a room of Matrix."""
+    """Whether the address is absolute and not taken for a Matrix user or room by clients."""
     try:
         parts = urlsplit(address)
         host = (parts.hostname or "").rstrip(".")
@@ -177,7 +184,7 @@ def _may_be_clicked(address: str) -> bool:
 
 
 def _pretends(label: str, address: str) -> bool:
-    """The text of the link is another address than that to which it leads."""
+    """Whether the link text looks like another address than its target."""
     looks = "://" in label or label.strip().lower().startswith("www.")
     return looks and label.strip().rstrip("/") not in (address.rstrip("/"), unquote(address))
 
@@ -186,12 +193,11 @@ def _text(content: str) -> Token:
     return Token("text", "", 0, content=content)
 
 
-# Cuts a long document into parts that fit into a message each: at headings if it can, and never
-# losing a letter. The parts, one after the other, are the document; only code and tables that are
-# cut get their beginning and end again.
+# Splits a long document into parts that fit into one message each: at headings if possible, without losing a character.
+# The parts joined are the document; only code and tables that are split get their beginning and end repeated.
 
 SizeOf = Callable[[str], int]
-"""How much room a piece of Markdown takes. Pieces together take about the sum."""
+"""Returns the size of a piece of Markdown; sizes add up approximately."""
 _Finer = Callable[[str, SizeOf, int], Iterable[str]]
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -199,26 +205,26 @@ _ITEM = re.compile(r" {0,3}([-*+]|\d{1,9}[.)])\s")
 _RULER = re.compile(r" {0,3}\|?[ \t]*:?-++:?[ \t|:-]*")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _SLICE = 200
-"""Characters of a line without an end: together they fill a message well."""
+"""Characters per piece of a line that is too long, small enough to fill a message well."""
 
 
 def split_markdown(markdown: str, size: SizeOf, room: int) -> Iterator[str]:
-    """Pieces no larger than `room`."""
+    """Split Markdown into pieces no larger than `room`."""
     yield from _packed([markdown], size, room, (_sections, _blocks, _wrapped, _items, _lines))
 
 
 def pack_units(units: Iterable[str], size: SizeOf, room: int) -> Iterator[str]:
-    """As many units together as fit."""
+    """Join as many units as fit into each piece."""
     yield from _packed(units, size, room, ())
 
 
 def lines_of(text: str) -> list[str]:
-    """With their ends. Only \\n ends one, as for the parser."""
+    """Return the lines with their ends. Only a line feed ends a line, as in the parser."""
     return _LINE.findall(text)
 
 
 def slices(text: str) -> list[str]:
-    """For what has no better place to be cut."""
+    """Split a text that has no better place for it."""
     return [text[at : at + _SLICE] for at in range(0, len(text), _SLICE)]
 
 
@@ -267,7 +273,7 @@ def _lines(block: str, size: SizeOf, room: int) -> Iterator[str]:
 
 
 def _wrapped(block: str, size: SizeOf, room: int) -> Iterator[str]:
-    """Code that is cut stays code, and a table keeps its head."""
+    """Split a code block or table and repeat its fence or head around each part."""
     lines = lines_of(block)
     fence = _FENCE.match(block)
     table = len(lines) > 1 and "|" in lines[0] and _RULER.fullmatch(lines[1].rstrip("\n"))
@@ -291,7 +297,7 @@ def _short(line: str) -> list[str]:
 
 
 def _cut(markdown: str, tops: list[int]) -> Iterator[str]:
-    """The text between the given lines."""
+    """Yield the text between the given line numbers."""
     lines = lines_of(markdown)
     borders = sorted({0, *tops, len(lines)})
     for begin, end in itertools.pairwise(borders):

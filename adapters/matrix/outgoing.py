@@ -1,6 +1,6 @@
-"""What the bot shows on Matrix: cards in threads, words to one person, signs that it heard and that it works.
+"""All output to Matrix: cards in threads, messages to one person, reactions and typing notices.
 
-One card at a time in a room, the urgent first. Whatever is done twice stands there once.
+One card at a time per room, urgent ones first. Repeated calls post nothing twice.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ HEARD_REACTION = "👀"
 _PUT_OUT = "The bot was put out of that room."
 _COME_BACK = "Invite the bot into the room again; then everything that waits is shown."
 _SIGN_SECONDS = 5.0
-"""Seconds that a sign may take which nobody misses."""
+"""Time-out for receipts and typing notices, which are not essential."""
 
 
 class MatrixGateway:
@@ -58,7 +58,7 @@ class MatrixGateway:
         encryptor: Encryptor = NO_ENCRYPTOR,
         by_words: frozenset[Verb] = frozenset(),
     ) -> None:
-        """`by_words`: what a reaction does not do in encrypted rooms."""
+        """`by_words`: verbs that a reaction does not trigger in encrypted rooms."""
         self._client, self._by_words = client, by_words
         line = SendQueue()
         self._sender = EventSender(client, encryptor=encryptor, line=line)
@@ -69,17 +69,17 @@ class MatrixGateway:
         self._statuses = StatusCards(turns, line, self._bring_status)
         self._talk: set[str] = set()
         self._shut: set[str] = set()
-        """Rooms the bot was put out of."""
+        """Rooms the bot was removed from."""
         self._gone: set[str] = set()
-        """Messages of cards that somebody has taken away: nobody would see them edited."""
+        """Messages of cards that somebody redacted; an edit of them would not be visible."""
 
     async def close(self) -> None:
-        """From now on no sign is given any more."""
+        """Cancel background work."""
         await self._statuses.close()
         await self._busy.close()
 
     async def show(self, thread: Thread, card: Card, owner: str = "") -> None:
-        """Post it, or edit it where it stands. `owner` is told if it needs somebody; else who began the thread."""
+        """Post or edit the card. If it needs a person, `owner` is notified, or else whoever started the thread."""
         self._look_whether_open(thread)
         if isinstance(card, StatusCard):
             await self._statuses.show(thread, card)
@@ -101,7 +101,10 @@ class MatrixGateway:
             await self.show(thread, _without_file(placing.without_file))
 
     async def open(self, thread: Thread, card: Card) -> Thread:
-        """Post it into the room itself, once: the thread that hangs from it. Shown there, it is edited."""
+        """Post the card into the room itself, once, and return the thread below it.
+
+        If the card is already there it is edited.
+        """
         self._look_whether_open(thread)
         async with self._turns.turn(thread.channel, urgency_of(card)):
             begun = opened_thread(self._ledger, thread, card) or await self._begin(thread, card)
@@ -122,7 +125,7 @@ class MatrixGateway:
         return begun
 
     async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
-        """Rooms have no secrets: it is a notice with the name of the one it is for."""
+        # Matrix rooms have no private messages, so this is a notice with the person's name.
         self._look_whether_open(thread)
         own = card.model_copy(update={"key": key_for_person(card.key, person.id)})
         urgent = min(urgency_of(card), Urgency.ANSWER)
@@ -136,13 +139,13 @@ class MatrixGateway:
         await self._finish(placing)
 
     async def by_words(self, room: str) -> frozenset[Verb]:
-        """What no reaction does there. Unavailable: nobody can tell now."""
+        """Return the verbs that must be typed in this room; raise Unavailable if that cannot be found out now."""
         if self._by_words and await self._sender.is_encrypted(room):
             return self._by_words
         return frozenset()
 
     def shut(self, room: str) -> None:
-        """The bot was put out of it: nothing is tried there until it is back."""
+        """Record that the bot was removed from the room: nothing is sent there until it is back."""
         self._shut.add(room)
 
     def back_in(self, room: str) -> None:
@@ -153,29 +156,31 @@ class MatrixGateway:
             raise Refused(_PUT_OUT, _COME_BACK)
 
     async def _write(self, placing: CardPlacement) -> None:
-        """And all that belongs to it, where nobody waits for that."""
+        """Write the messages, and finish at once if there are no buttons."""
         await placing.write()
         if not placing.has_buttons:
             await placing.finish()
 
     async def _finish(self, placing: CardPlacement) -> None:
-        """Buttons have a turn of their own: what others wait to read goes first."""
+        """Set the buttons in a turn of their own, so that messages of others go first."""
         if placing.has_buttons:
             async with self._turns.turn(placing.thread.channel, Urgency.BUTTONS):
                 await placing.finish()
 
     async def react(self, thread: Thread) -> None:
-        """A sign on the message that began the thread: it was heard. The bot does not hear itself."""
+        """Add a reaction to the message that started the thread as a sign that it was received, unless it is the bot's
+        own.
+        """
         if thread.root and not self._ledger.by_message(thread.channel, thread.root):
             name = sending.transaction_id("heard", thread.key)
             await self._try(self._sender.react(thread.channel, thread.root, HEARD_REACTION, name))
 
     async def seen(self, thread: Thread, event_id: str) -> None:
-        """A receipt: it was read."""
+        """Send a read receipt."""
         await self._try(self._signs.read(thread.channel, event_id, thread.root or "main"))
 
     async def stands(self, room: str, event_id: str) -> bool:
-        """Whether an event is still there, and was not taken back. Unavailable: nobody can tell now."""
+        """Whether an event exists and was not redacted; raises Unavailable if that cannot be found out now."""
         path = f"/_matrix/client/v3/rooms/{quote(room, safe='')}/event/{quote(event_id, safe='')}"
         headers = {"Authorization": f"Bearer {self._client.access_token}"}
         try:
@@ -189,12 +194,15 @@ class MatrixGateway:
         return bool(told.get("content"))
 
     def talked(self, thread: Thread) -> None:
-        """Somebody said something: the next status stands below it. People talk in many threads that are none of ours."""
+        """Record that somebody wrote in the thread, so that the next status is posted below it.
+
+        Threads without a card of the bot are ignored.
+        """
         if self._ledger.knows(thread):
             self._talk.add(thread.key)
 
     def taken_away(self, room: str, event_id: str) -> None:
-        """Somebody has redacted a message."""
+        """Record that a message was redacted."""
         if self._ledger.by_message(room, event_id):
             self._gone.add(event_id)
 
@@ -203,11 +211,11 @@ class MatrixGateway:
         return placed is not None and not self._gone.isdisjoint(placed.messages)
 
     def remember_root(self, thread: Thread, sender: str) -> None:
-        """Who began the thread, and is named when a person is needed."""
+        """Record who started the thread; they are mentioned when a person is needed."""
         self._roots.remember(thread, sender)
 
     def began(self, thread: Thread) -> str:
-        """Who did; empty: nobody whom the bot knows."""
+        """Return who started the thread; empty if unknown."""
         return self._roots.owner(thread)
 
     async def _bring_status(self, thread: Thread, card: StatusCard) -> None:
@@ -224,7 +232,7 @@ class MatrixGateway:
         await self._signs.typing(room, on=on)
 
     async def _try(self, sign: Awaitable[None]) -> None:
-        """What nobody misses holds nothing up."""
+        """Send something inessential; an error is only logged."""
         try:
             await sign
         except PortError as error:
@@ -232,7 +240,7 @@ class MatrixGateway:
 
 
 def _without_file(problem: str) -> Card:
-    """Said once in a thread, however many of its files are refused."""
+    # The fixed key makes this appear once per thread, however many files are refused.
     return AnswerCard(
         key="no-files",
         title="Documents are not attached as files here",
@@ -240,16 +248,16 @@ def _without_file(problem: str) -> Card:
     )
 
 
-# Live messages: of those that wait only the last is shown. Where the homeserver limits the bot, a
-# status comes after everything else that it has to say.
+# Status cards: of those that wait only the last is shown. While the homeserver limits the bot, a status comes after
+# everything else.
 
 BringStatus = Callable[[Thread, StatusCard], Awaitable[None]]
-"""Puts it where it is to stand. Unavailable with a time: the homeserver limits the bot."""
+"""Posts or edits the card; raises Unavailable with a retry time if the homeserver limits the bot."""
 _Place = tuple[str, str]
 
 
 class StatusCards:
-    """Whoever has one closes it."""
+    """Shows status cards; the owner must call `close`."""
 
     def __init__(self, turns: Turns, line: SendQueue, bring: BringStatus) -> None:
         self._turns, self._line, self._bring = turns, line, bring
@@ -265,7 +273,7 @@ class StatusCards:
             self._later[place] = asyncio.create_task(self._show_later(thread, place))
 
     async def close(self) -> None:
-        """The next life shows them."""
+        """Cancel waiting cards; they are shown after the restart."""
         later = list(self._later.values())
         for task in later:
             task.cancel()
@@ -282,7 +290,7 @@ class StatusCards:
             del self._later[place]
 
     async def _tried(self, thread: Thread, place: _Place, card: StatusCard) -> bool:
-        """Whether it stands there, or another will that says more."""
+        """Whether the card is shown, or replaced by a newer one."""
         if not self._line.is_calm:
             return False
         try:
@@ -308,21 +316,20 @@ class StatusCards:
             del self._newest[place]
 
 
-# Shows where the bot is at work that it types: until it waits for a person or is over, renewed
-# before it expires. A room is told when that changes and every so often, never once a card:
-# nobody waits for it, and nobody misses it.
+# Shows a typing notice while the bot works, until it waits for a person or is done, renewed before it expires. It is
+# sent only when that changes and at intervals, not for every card, and errors are only logged.
 
 RENEWED_EVERY = 20.0
-"""Seconds. A homeserver lets it go out after thirty."""
+"""Seconds. The notice is sent for thirty."""
 LONGEST_WITHOUT_SIGN = 300.0
-"""Seconds without any sign of work: a status would have come meanwhile."""
+"""Seconds without a card after which the bot no longer counts as working: a status would have come meanwhile."""
 _WAITING_PHASES = frozenset({Phase.CLARIFYING, Phase.APPROVING, Phase.DONE})
 
 Typing = Callable[[str, bool], Awaitable[None]]
 
 
 def is_at_work(card: Card) -> bool | None:
-    """Whether the bot is at work once this is shown. None: that does not tell."""
+    """Whether the bot works once this card is shown; None if the card does not tell."""
     match card:
         case ReceivedCard():
             return True
@@ -339,18 +346,18 @@ def is_at_work(card: Card) -> bool | None:
 
 
 class TypingSign:
-    """Whoever has one closes it."""
+    """Sends typing notices; the owner must call `close`."""
 
     def __init__(self, typing: Typing, *, renewed: float = RENEWED_EVERY) -> None:
         self._typing, self._renewed = typing, renewed
         self._at_work: dict[str, dict[str, float]] = {}
-        """By room: its threads in which the bot is at work, and when that was last seen."""
+        """By room: the threads in which the bot works, and when that was last seen."""
         self._shown: set[str] = set()
         self._changed = asyncio.Event()
         self._telling: asyncio.Task[None] | None = None
 
     def shown(self, thread: Thread, card: Card) -> None:
-        """A card stands in a thread."""
+        """Record that a card was shown in a thread."""
         state = is_at_work(card)
         threads = self._at_work.setdefault(thread.channel, {})
         if state or (state is None and thread.key in threads):
@@ -368,7 +375,7 @@ class TypingSign:
             await asyncio.wait({self._telling})
 
     async def _tell(self) -> None:
-        """As long as there is anything to renew."""
+        """Send changes and renewals as long as the bot works anywhere."""
         due = set[str]()
         while self._at_work:
             self._changed.clear()

@@ -1,7 +1,7 @@
-"""Brings the messages in a thread to what a card says: posted once, edited in place, wherever an earlier try ended.
+"""Posts and edits the messages of a card, wherever an earlier try ended.
 
-A message is posted under a transaction id made of its card and part, never of its content: the homeserver answers a
-second try with the first message. Only where that try may have said something else is the message edited.
+The transaction id is made from card and part, never from the content, so that the homeserver answers a second try with
+the first message; only if that try may have had other content is the message edited.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from bot.core.errors import PortError, Refused
 from bot.core.layout import lay_out
 from bot.core.people import Person, Thread
 
-# The bot's own reactions on a message, and what it takes away again. None of it holds up what a
-# card says.
+# The bot's own reactions on a message, and redacting them. None of it delays the text of a card.
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +42,7 @@ class ButtonSeeding:
         except SignedOut:
             raise
         except Refused as error:
-            # people may be allowed to, and words do the same
+            # people may still be allowed to react, and typed commands work as well
             log.warning("no chips", extra={"data": {"event": event_id, "why": error.reason}})
 
     async def correct(self, event_id: str, wanted: tuple[str, ...]) -> None:
@@ -63,29 +62,29 @@ class ButtonSeeding:
 
 
 _SIZES_TRIED = (MESSAGE_BYTES, MESSAGE_BYTES // 2, MESSAGE_BYTES // 4)
-"""What is tried where a homeserver takes less than all others do."""
+"""Message sizes to try, for a homeserver that accepts less than others."""
 
 
 @dataclass
 class CardPlacement:
-    """One card, on its way into its thread."""
+    """One card on its way into its thread."""
 
     sender: EventSender
     ledger: PostingLedger
     thread: Thread
     card: Card
     to: Person | None = None
-    """It is for one person, by name."""
+    """The person the card is addressed to by name, if any."""
     mention: str = ""
-    """Who is told of it, when it is posted."""
+    """The user id to mention when the card is posted."""
     anew: bool = False
-    """Posted at the end of the thread, instead of being edited where it stands."""
+    """Posted at the end of the thread instead of being edited in place."""
     by_words: frozenset[Verb] = frozenset()
-    """What no reaction does in this room."""
+    """Verbs that must be typed in this room."""
     begins: bool = False
-    """Its first message stands in the room itself, and is the root of what follows it."""
+    """The first message is posted into the room itself, as the root of a new thread."""
     without_file: str = field(default="", init=False)
-    """Why files are refused there; empty: they are not, or it has none."""
+    """Why the room refuses files; empty if it does not, or the card has none."""
     _before: PlacedCard | None = field(init=False)
     _placed: PlacedCard = field(init=False)
     _withdrawn: PlacedCard | None = field(init=False)
@@ -100,12 +99,12 @@ class CardPlacement:
 
     @property
     def has_buttons(self) -> bool:
-        """Or had: what belongs to them comes after the messages of others."""
+        """Whether the card has or had buttons; setting them waits until other messages are sent."""
         before = self._before.choices if self._before else ()
         return not self._done and bool(self._placed.choices or before)
 
     async def write(self) -> None:
-        """The messages."""
+        """Post or edit the messages."""
         self._before = self.ledger.find(self.thread, self.card.key)
         self._placed = self.ledger.wanted(self.thread, self.card, lay_out(self.card).choices)
         if self._placed.standing:
@@ -121,7 +120,10 @@ class CardPlacement:
         self._file = await self._write()
 
     async def finish(self) -> None:
-        """What belongs to the messages. Whoever has written something newer meanwhile does that, too."""
+        """Set the buttons, attach the file and redact old messages.
+
+        If a newer revision was written meanwhile, its own call does that.
+        """
         placed = self.ledger.find(self.thread, self.card.key)
         if self._done or placed is None or placed.revision != self._placed.revision:
             return
@@ -135,7 +137,7 @@ class CardPlacement:
     # ── messages ──
 
     async def _write(self) -> Attachment | None:
-        """The file that comes after the messages."""
+        """Write the messages and return the file to attach after them."""
         for room in _SIZES_TRIED:
             messages = await self._drawn(room)
             try:
@@ -149,7 +151,7 @@ class CardPlacement:
 
     async def _drawn(self, room: int) -> tuple[DrawnMessage, ...]:
         if isinstance(self.card, DocumentCard):
-            # a long one takes as long as others would have to wait
+            # drawing a long document would block everything else
             messages = await asyncio.to_thread(draw_card, self.card, room)
         else:
             messages = draw_card(self.card, room, by_words=self.by_words)
@@ -189,22 +191,23 @@ class CardPlacement:
 
     @property
     def _root(self) -> str:
-        """Of the thread it is posted into; empty: none."""
+        """Return the root of the thread to post into; empty if there is none."""
         return self._ids[0] if self.begins and self._ids else self.thread.root
 
     def _name(self, *what: str | int) -> str:
-        """Messages that were withdrawn keep their names to themselves."""
+        # The generation keeps new messages from reusing the transaction ids of withdrawn ones.
         generation = self._withdrawn.revision if self._withdrawn else 0
         return sending.transaction_id(self.thread.key, self.card.key, generation, *what)
 
-    # ── messages that are no longer wanted ──
+    # ── withdrawn messages ──
 
     @property
     def _withdrawn_key(self) -> str:
         return f"{self.card.key} withdrawn"
 
     def _withdraw(self, ids: list[str]) -> None:
-        """Written down before it is done: what is withdrawn counts no longer, and a crash forgets none."""
+        # Recorded before the redaction, so that a crash loses none; recorded messages no longer count as part of the
+        # card.
         if not ids:
             return
         old = self._withdrawn
@@ -257,7 +260,10 @@ class CardPlacement:
     # ── the file ──
 
     async def _attach(self, file: Attachment) -> None:
-        """Once. The document stands in the thread already, so no file may hold the work up."""
+        """Attach the document as a file, once.
+
+        Errors are only logged, because the messages already contain the whole document.
+        """
         card = AnswerCard(key=f"{self.card.key} file", title=self._placed.digest)
         entry = self.ledger.wanted(self.thread, card)
         if entry.standing:

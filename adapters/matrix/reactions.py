@@ -1,7 +1,7 @@
-"""Reactions are the buttons: the bot sets a reaction for each choice, and whoever clicks it chooses.
+"""Reactions as buttons: the bot adds a reaction for each choice, and whoever clicks it chooses.
 
-A reaction with the bare emoji counts as well, and so does the word that stands beside it. Choices that would share an
-emoji have numbers instead.
+A reaction with the emoji alone counts as well, and so does the typed command. Choices with the same emoji get numbers
+instead.
 """
 
 from __future__ import annotations
@@ -77,10 +77,10 @@ EMOJI = {
 }
 """Without U+FE0F: with it, clients would take the same button for another."""
 MOST_BUTTONS = 4
-"""Chips on a message. Each is an event, and counts against the limits of the homeserver."""
+"""The most reactions set by the bot per message. Each is an event and counts against the homeserver's rate limits."""
 LONGEST_KEY = 40
 NUMBERS = (*(f"{digit}\ufe0f\u20e3" for digit in range(1, 10)), "🔟")
-"""With U+FE0F: a digit without it is drawn as text, and these are clicked where they stand."""
+"""With U+FE0F: a digit without it is drawn as text, and these are the reactions people click on."""
 _UNSEEDED = frozenset({Verb.LOG})
 """What only one person wants to read needs no button: it is said."""
 _THUMBS = {
@@ -92,24 +92,24 @@ JUDGED_KIND = "summary"
 _AGREED = frozenset({"👍", "✔", "☑"})
 _STOP = frozenset({"🛑", "✋"})
 _VARIANT = re.compile("[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]")
-"""How an emoji is drawn, and the colour of its skin."""
+"""Variation selectors and skin tones."""
 
 
 @dataclass(frozen=True)
 class ReactionButton:
     choice: Choice
     emoji: str
-    """That of its verb, or its number; empty: neither would say which choice is meant."""
+    """The emoji of its verb, or a number; empty if neither would be unambiguous."""
     key: str
     """The text of the button. No two are alike."""
     seeded: bool
-    """The bot sets it itself."""
+    """The bot adds it itself."""
 
 
 def reaction_buttons(
     choices: Sequence[Choice], by_words: frozenset[Verb] = frozenset()
 ) -> tuple[ReactionButton, ...]:
-    """One for each choice, in order. `by_words`: what no reaction does there."""
+    """Return a button for each choice, in order. `by_words`: verbs that must be typed here."""
     found: list[ReactionButton] = []
     free = MOST_BUTTONS
     taken: set[str] = set()
@@ -134,7 +134,7 @@ def seeded_keys(
 
 
 def choice_for(placed: PlacedCard, key: str) -> Choice | None:
-    """What a reaction on a card means. None: nothing, or more than one thing."""
+    """Return the choice a reaction on a card means, or None if there is none or more than one."""
     key = _normalized_key(key)
     if placed.kind == JUDGED_KIND and key in _THUMBS:
         return _THUMBS[key]
@@ -163,7 +163,7 @@ def late_choice(placed: PlacedCard, key: str) -> Choice | None:
 
 
 def _emoji_or_number(choices: Sequence[Choice]) -> Iterator[str]:
-    """Of several that are alike and have no word of their own, each has its number."""
+    # Choices that share an emoji and have no typed command get a number.
     times = Counter(EMOJI[choice.verb] for choice in choices)
     numbers = iter(NUMBERS)
     for choice in choices:
@@ -183,7 +183,7 @@ def _distinct_key(taken: set[str], text: str) -> str:
 
 
 def _stop_choice(placed: PlacedCard) -> Choice | None:
-    """On any card of a session: stopping loses nothing."""
+    # Stopping is offered on any card of a session, because it loses nothing.
     offered = [c for c in placed.choices if c.verb is Verb.STOP]
     if offered or not placed.thread.root:
         return _only(offered)
@@ -198,26 +198,26 @@ def _normalized_key(text: str) -> str:
     return " ".join(clean(_VARIANT.sub("", text)).split())
 
 
-# What is written where reactions do not count: the words of a choice, compared letter for letter,
-# never understood. Reactions are never encrypted, so a homeserver could forge one. In encrypted
-# rooms an operator may let words alone decide.
+# Typed choices for rooms in which reactions do not count: the exact words of a choice are compared, not interpreted.
+# Reactions are never encrypted, so a homeserver could forge one; an operator may require typed choices in encrypted
+# rooms.
 
 CHOICE_WORDS = frozenset(typed_equivalent(Choice(label="", verb=verb)) for verb in Verb) - {""}
-"""Of all choices that can be made by a word."""
+"""Commands of all choices that can be typed as one word."""
 _END_MARKS = "….!。"
-"""What may stand behind the words."""
+"""Characters allowed after the words."""
 
 
 @dataclass(frozen=True)
 class WrittenChoice:
-    """A choice on a card that somebody has written."""
+    """A choice on a card that somebody typed."""
 
     placed: PlacedCard
     choice: Choice
 
 
 def words_for(button: ReactionButton) -> str:
-    """What is written to choose it."""
+    """Return what to type for this choice."""
     if said := typed_equivalent(button.choice):
         return said
     if button.emoji in NUMBERS:
@@ -228,7 +228,10 @@ def words_for(button: ReactionButton) -> str:
 def written_choice(
     cards: Sequence[PlacedCard], text: str, verbs: frozenset[Verb]
 ) -> WrittenChoice | None:
-    """The choice that these words are, on the newest card that has it. Commands and approvals have their own way."""
+    """Return the choice that the text names, on the newest card that offers it.
+
+    Commands and approvals are handled elsewhere.
+    """
     for placed in reversed(cards):
         offered = (
             button for button in reaction_buttons(placed.choices) if button.choice.verb in verbs
@@ -242,7 +245,10 @@ def written_choice(
 
 
 def choice_offered_in(ledger: PostingLedger, room: str, text: str) -> WrittenChoice | None:
-    """The choice that these words are on a card in that room, whatever its thread. Most talk is none, and costs nothing."""
+    """Return the choice that the text names on a card of any thread in the room.
+
+    Most messages are ruled out by their first word.
+    """
     words = _normalized_words(text)
     if not words or words.partition(" ")[0] not in CHOICE_WORDS:
         return None
@@ -271,9 +277,8 @@ def _normalized_words(text: str) -> str:
     return " ".join(text.split()).rstrip(_END_MARKS).casefold()
 
 
-# What a choice wants before it counts: some words in the thread, or to be chosen once more.
-# Matrix has no forms, so it is asked as a card, to the one who chose; and that card says what
-# became of it.
+# What a choice needs before it counts: a text in the thread, or a confirmation. Matrix has no forms, so the person who
+# chose is asked by a card, which later says what became of it.
 
 _PROMPTS = {Verb.CHANGE: "Write in this thread what should be different."}
 _CONFIRM = "confirm:"
@@ -285,8 +290,10 @@ _NEXT = (
 
 
 def follow_up_card(choice: Choice, mark: str) -> AnswerCard | None:
-    """The card to show first. None: the choice counts as it is. `mark` is the id of the reaction, so that the same
-    reaction, heard twice, asks once."""
+    """Return the card to show first, or None if the choice counts at once.
+
+    `mark`: the id of the reaction, so that a reaction delivered twice asks only once.
+    """
     if choice.confirm:
         sure = choice.model_copy(update={"confirm": ""})
         return AnswerCard(
@@ -301,7 +308,7 @@ def follow_up_card(choice: Choice, mark: str) -> AnswerCard | None:
 
 
 def confirmed_card(placed: PlacedCard, choice: Choice) -> AnswerCard | None:
-    """What a card that asked «are you sure?» says once that was answered. None: it is another card."""
+    """Return what the card «are you sure?» says after the answer; None if it is another card."""
     if not is_confirmation(placed):
         return None
     return AnswerCard(key=original_key(placed), title=f"{choice.label}: confirmed")
@@ -312,32 +319,35 @@ def is_confirmation(placed: PlacedCard) -> bool:
 
 
 def reaction_of(placed: PlacedCard) -> str:
-    """The id of the reaction after which a card asked; empty: after none."""
+    """Return the id of the reaction that made the bot ask; empty if there is none."""
     key = original_key(placed)
     return next((key.removeprefix(kind) for kind in (_CONFIRM, _ASK) if key.startswith(kind)), "")
 
 
 def answered_card(choice: Choice, mark: str) -> AnswerCard:
-    """What a card that asked for words says once they are there."""
+    """Return what the card that asked for a text says after the answer."""
     return AnswerCard(key=f"{_ASK}{mark}", title=f"{choice.label.rstrip('….')}: I have your answer")
 
 
 def taken_back_card(choice: Choice, mark: str) -> AnswerCard:
-    """What a card that asked says once nobody wants that any more."""
+    """Return what the card that asked says after the choice was taken back."""
     kind = _CONFIRM if choice.confirm else _ASK
     title = f"{choice.label.rstrip('….')}: taken back, nothing happens"
     return AnswerCard(key=f"{kind}{mark}", title=title)
 
 
 def counted_card(choice: Choice) -> AnswerCard:
-    """To whoever takes a reaction back that has counted: once for each choice, however often it is clicked."""
+    """Return the reply to removing a reaction that has counted.
+
+    Its key makes it appear once per choice, however often it is clicked.
+    """
     title = f"«{choice.label.rstrip('….')}» has counted already: taking the reaction back changes nothing."
     body = (Text(text="Say in this thread what you would like instead; stop ends all work."),)
     return AnswerCard(key=f"counted:{choice.verb}:{choice.about}", title=title, body=body)
 
 
 def elsewhere_card(choice: Choice, thread: Thread) -> AnswerCard:
-    """To whoever writes in the room what belongs into a thread: once for each of them."""
+    """Return the reply to a command typed in the room instead of its thread, shown once per thread and verb."""
     title = f"«{typed_equivalent(choice)}» counts in the thread that it is about. In the room itself I do not hear it."
     steps = Text(text="Write it there, or as a reply to my message; or click its chip.")
     there = Pointer(text="The thread", thread=thread)
@@ -347,7 +357,7 @@ def elsewhere_card(choice: Choice, thread: Thread) -> AnswerCard:
 
 
 def in_words_card(placed: PlacedCard, choice: Choice) -> AnswerCard:
-    """To whoever reacts where only words do that: once for each choice."""
+    """Return the reply to a reaction where only typed choices count, shown once per choice."""
     words = next(
         words_for(button) for button in reaction_buttons(placed.choices) if button.choice == choice
     )
@@ -358,10 +368,10 @@ def in_words_card(placed: PlacedCard, choice: Choice) -> AnswerCard:
 
 
 def key_for_person(key: str, person: str) -> str:
-    """The same card may stand in a thread and be shown to somebody: these are two."""
+    """Return a separate key for the person, because the same card may also be in the thread."""
     return f"{key} to {person}"
 
 
 def original_key(placed: PlacedCard) -> str:
-    """The key of a card that was shown to somebody, as it was given."""
+    """Return the key without the person it was shown to."""
     return placed.key.partition(" to ")[0]

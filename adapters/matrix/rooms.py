@@ -1,6 +1,7 @@
-"""Joining rooms and losing them: whose invitation is followed, and how sessions go on when a room is replaced.
+"""Joins rooms and handles losing them: which invitations are accepted, and how sessions continue when a room is
+replaced.
 
-An invitation is followed only if the inviter may invite; all others are declined, and spaces always.
+An invitation is accepted only if the inviter may invite; all others are declined, and spaces always.
 """
 
 from __future__ import annotations
@@ -27,29 +28,29 @@ from bot.core.people import Person, Thread
 from bot.core.sheets import Pointer, Text
 from bot.ports import Deliver
 
-# Whose invitation is followed, and what events say of the bot's being in a room.
+# Which invitations are accepted, and what events say about the bot's membership.
 
 log = logging.getLogger(__name__)
 
 MayJoin = Callable[[str, str, bool], bool]
-"""Inviter (full id), room id, whether it is a conversation of two: may the bot come?"""
+"""Inviter (full id), room id, whether it is a direct conversation: may the bot join?"""
 
 _JOIN_SECONDS = 180
-"""Entering a room of another server takes its time."""
+"""Seconds: joining a room of another server may take long."""
 
 
 @dataclass(frozen=True)
 class Invitation:
     room: str
     inviter: str
-    """Empty: nobody is named, so nobody is trusted."""
+    """Empty if nobody is named; then the invitation is not trusted."""
     direct: bool
     space: bool
 
 
 @dataclass(frozen=True)
 class PutOut:
-    """Somebody made the bot leave."""
+    """Somebody removed the bot from the room."""
 
     by: str
     banned: bool
@@ -58,7 +59,7 @@ class PutOut:
 
 @dataclass(frozen=True)
 class ReplacedRoom:
-    """The room was upgraded: it goes on elsewhere, and the bot is not there by itself."""
+    """The room was upgraded: its successor has another id, and the bot is not a member of it."""
 
     by: str
     room: str
@@ -66,18 +67,18 @@ class ReplacedRoom:
 
 @dataclass(frozen=True)
 class EnteredRoom:
-    """The bot has come, for the first time or again."""
+    """The bot has joined, for the first time or again."""
 
     by: str
-    """Who has brought it; empty: nobody is named."""
+    """Who invited the bot; empty if nobody is named."""
     event_id: str
     at: datetime
 
 
 def invitation(room: str, shown: Iterable[MatrixEvent], me: str) -> Invitation:
-    """What the room shows of itself to the invited, in short.
+    """Parse the stripped state of an invitation.
 
-    Most of it is told by the server of the one who invites: where it names another one too, nobody is believed.
+    Most of it comes from the inviter's server, so if it names more than one inviter none is trusted.
     """
     inviters, direct, space = set[str](), False, False
     for event in shown:
@@ -95,14 +96,14 @@ def invitation(room: str, shown: Iterable[MatrixEvent], me: str) -> Invitation:
 
 
 def may_join(invited: Invitation, welcome: MayJoin) -> bool:
-    """Whether an invitation is followed. Without a name it is not, whatever `welcome` thinks of nobody."""
+    """Whether to accept an invitation. One without an inviter, or to a space, is never accepted."""
     if not invited.inviter or invited.space:
         return False
     return welcome(invited.inviter, invited.room, invited.direct)
 
 
 def membership_change(event: MatrixEvent, me: str) -> PutOut | ReplacedRoom | EnteredRoom | None:
-    """What an event means for the bot's being in the room."""
+    """Return what an event changes in the bot's membership, or None."""
     content, by = _content(event), str(event.get("sender", ""))
     match event.get("type"), event.get("state_key"):
         case "m.room.member", key if key == me == by:
@@ -119,7 +120,7 @@ def membership_change(event: MatrixEvent, me: str) -> PutOut | ReplacedRoom | En
 
 
 def _entered(event: MatrixEvent) -> EnteredRoom | None:
-    """None: it was there already, and has another name now."""
+    """Return the join, or None if the bot was a member before and only its profile changed."""
     unsigned = event.get("unsigned")
     told = unsigned if isinstance(unsigned, dict) else {}
     before = told.get("prev_content")
@@ -131,18 +132,18 @@ def _entered(event: MatrixEvent) -> EnteredRoom | None:
 
 
 class RoomWatcher(Protocol):
-    """Whoever is told what becomes of rooms. Unavailable: it shall be told again."""
+    """Called when the bot's membership of rooms changes. Raise Unavailable to be called again."""
 
     async def replaced(self, old: str, new: str) -> None:
-        """`old` was given up, and goes on as `new`."""
+        """`old` was replaced by `new`."""
         ...
 
     async def came(self, room: str, entered: EnteredRoom) -> None:
-        """The bot is in the room."""
+        """The bot joined the room."""
         ...
 
     async def put_out(self, room: str) -> None:
-        """And now it is not."""
+        """The bot was removed from the room."""
         ...
 
 
@@ -151,7 +152,7 @@ class RoomMembership:
         self._client, self._welcome, self._watching = client, welcome, watching
 
     async def answer(self, invited: Invitation) -> None:
-        """Come or decline. Safe to do twice: who is in a room is in it, who is not is not."""
+        """Join or decline. Safe to do twice."""
         comes = may_join(invited, self._welcome)
         data = {"room": invited.room, "by": invited.inviter, "space": invited.space}
         try:
@@ -162,13 +163,13 @@ class RoomMembership:
         except SignedOut:
             raise
         except Refused as error:
-            # Taken back meanwhile, or a room that is broken. Who invites can do it again.
+            # withdrawn meanwhile, or a broken room; the inviter can invite again
             log.warning("an invitation failed", extra={"data": {**data, "reason": error.reason}})
         else:
             log.info("joined" if comes else "declined", extra={"data": data})
 
     async def notice(self, room: str, event: MatrixEvent) -> None:
-        """Look whether an event changes the bot's being in the room."""
+        """Handle an event if it changes the bot's membership of the room."""
         match membership_change(event, self._client.user_id):
             case PutOut(by, banned, reason):
                 data = {"room": room, "by": by, "banned": banned, "reason": reason}
@@ -189,15 +190,14 @@ def _content(event: MatrixEvent) -> MatrixEvent:
     return content if isinstance(content, dict) else {}
 
 
-# Rooms that are replaced, and rooms the bot is brought back into: sessions go on there for those
-# who wait. A session's thread stays the one it was, wherever its cards stand. What an old room
-# says of its successor counts only if the successor says the same, and if somebody who may has
-# brought the bot there.
+# Rooms that are replaced, and rooms the bot is invited back into: sessions continue there. A session keeps its thread,
+# wherever its cards are shown. A successor named by an old room counts only if the new room names the old one, and if
+# somebody with permission invited the bot there.
 
 MOST_THREADS = 20
-"""Threads of a room in which it is said how they stand."""
+"""The most threads per room in which the status is shown."""
 _FARTHEST = 10
-"""Rooms that replace each other."""
+"""The most successive replacements of a room that are followed."""
 _PLATFORM = "matrix"
 
 
@@ -214,7 +214,7 @@ class MovedRooms:
         self._moves, self._welcome = moves, welcome
 
     async def place(self, thread: Thread) -> Thread:
-        """Where its cards stand now. In a new room a thread begins with the way to the old one."""
+        """Return the thread in which its cards are shown now. A new room's thread begins with a link to the old one."""
         for _ in range(_FARTHEST):
             move = self._moves.from_room(thread.channel)
             if move is None or not self._counts(move):
@@ -223,7 +223,7 @@ class MovedRooms:
         return thread
 
     def origin(self, thread: Thread) -> Thread:
-        """Of which thread that is spoken, wherever that happens."""
+        """Return the original thread of a thread in a new room."""
         for _ in range(_FARTHEST):
             was = self._moves.was(thread)
             move = self._moves.from_room(was.channel) if was else None
@@ -233,7 +233,7 @@ class MovedRooms:
         return thread
 
     def home(self, deliver: Deliver) -> Deliver:
-        """Delivers what is heard in a thread as said in the one it comes from."""
+        """Wrap `deliver` so that events of a moved thread arrive as events of the original one."""
 
         async def delivered(thread: Thread, event: FromPeople) -> bool:
             return await deliver(self.origin(thread), event)
@@ -244,7 +244,7 @@ class MovedRooms:
         return _MovingWatcher(self, deliver)
 
     async def replaced(self, old: str, new: str) -> None:
-        """People are told in the old room, as long as that takes a word, and the operator in any case."""
+        """Report the replacement in the old room, if that is still possible, and always to the operator."""
         known = self._moves.from_room(old)
         if known is None or known.new != new:
             self._moves.keep(RoomMove(old=old, new=new))
@@ -260,11 +260,11 @@ class MovedRooms:
             log.info("the old room is closed", extra={"data": {"why": refused.reason}})
 
     def put_out(self, room: str) -> None:
-        """Nothing is sent there any more."""
+        """Stop sending to the room."""
         self._gateway.shut(room)
 
     async def came(self, room: str, entered: EnteredRoom, deliver: Deliver) -> None:
-        """Whoever has brought the bot is shown how everything stands there that is not over."""
+        """Show the person who invited the bot the status of every unfinished session in the room."""
         self._gateway.back_in(room)
         for move in self._moves.into(room):
             if not move.by and entered.by and await self._is_successor(move):
@@ -279,7 +279,7 @@ class MovedRooms:
             await deliver(thread, status)
 
     def _unfinished(self, room: str) -> Iterator[Thread]:
-        """Something can be chosen there. Each thread by its first name."""
+        """Yield the original threads in which a choice is open."""
         rooms = {room, *(move.old for move in self._moves.into(room) if self._counts(move))}
         threads = [thread for thread in self._ledger.threads() if thread.channel in rooms]
         waiting = (t for t in threads if t.root and self._ledger.offering(t))
@@ -300,7 +300,7 @@ class MovedRooms:
         return begun
 
     async def _is_successor(self, move: RoomMove) -> bool:
-        """Both rooms say so: else any room could be made to follow another."""
+        # Both rooms must name each other; otherwise any room could claim to succeed another.
         path = f"/_matrix/client/v3/rooms/{quote(move.new, safe='')}/state/m.room.create/"
         headers = {"Authorization": f"Bearer {self._client.access_token}"}
         call = self._client.send("GET", path, headers=headers)

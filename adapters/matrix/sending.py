@@ -1,4 +1,4 @@
-"""Sends events to a homeserver: one request a call, and nothing is tried again except what it is told to wait for."""
+"""Sends events to a homeserver: one request per call, repeated only after a rate limit."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from adapters.matrix.crypto.encrypted_rooms import NO_ENCRYPTOR, Encryptor, encr
 from adapters.posting import Urgency
 from bot.core.errors import Refused, Unavailable
 
-# Whoever sends has the turn in the room meanwhile, so that waiting changes no order.
+# The sender keeps the room's turn while it waits, so that the order does not change.
 
 _LONGEST_WAIT = 60.0
-"""Seconds. Told to wait longer, whoever sends waits elsewhere."""
+"""Seconds. For longer rate limits the caller has to wait elsewhere."""
 _SEND_SECONDS = 30.0
 _UPLOAD_SECONDS = 120.0
 _PAGES = 20
@@ -43,11 +43,11 @@ Call = Callable[[], Awaitable[Response | ClientResponse]]
 
 
 class TooLarge(Refused):
-    """It does not fit through."""
+    """The event is too large for the homeserver."""
 
 
 class DuplicateReaction(Refused):
-    """The same reaction stands there already."""
+    """The bot has already added this reaction."""
 
 
 class EventSender:
@@ -71,13 +71,16 @@ class EventSender:
         return self._client.user_id
 
     def at(self, urgency: Urgency) -> EventSender:
-        """The same, for what is more or less urgent."""
+        """Return a copy with another urgency."""
         other = copy(self)
         other._urgency = urgency
         return other
 
     async def send(self, room: str, kind: str, content: EventContent, transaction: str) -> str:
-        """The id of the event; the same for the same transaction. Sealed where the room is encrypted."""
+        """Send an event and return its id, which is the same for the same transaction.
+
+        It is encrypted if the room is.
+        """
         encrypting = partial(self._encryptor.encrypt, room, kind, content)
         kind, content = await self._patiently(encrypting)
         path = f"/_matrix/client/v3/rooms/{quote(room, safe='')}/send/{kind}/{transaction}"
@@ -100,7 +103,7 @@ class EventSender:
         )
 
     async def reactions(self, room: str, event_id: str) -> dict[str, str]:
-        """The bot's own on a message: their keys, and their events."""
+        """Return the bot's own reactions on a message: event id by key."""
         found: dict[str, str] = {}
         place = f"/_matrix/client/v1/rooms/{quote(room, safe='')}/relations"
         path = f"{place}/{quote(event_id, safe='')}/m.annotation/m.reaction?limit=100"
@@ -120,7 +123,10 @@ class EventSender:
         return await self._patiently(partial(self._encryptor.is_encrypted, room))
 
     async def upload(self, room: str, name: str, data: bytes, mimetype: str) -> EventContent:
-        """Where it is, as a message in that room says it. An encrypted one keeps even its name to itself."""
+        """Upload a file and return its reference for a message.
+
+        In an encrypted room not even its name is sent in clear.
+        """
         if not await self.is_encrypted(room):
             return {"url": await self._upload(name, data, mimetype)}
         cipher, keys = encrypt_file(data)
@@ -128,7 +134,7 @@ class EventSender:
         return {"file": {**keys, "url": url}}
 
     async def _upload(self, name: str, data: bytes, mimetype: str) -> str:
-        """Its address. The size must be right: else nio waits for ever."""
+        """Upload the data and return its address. The size must be correct, or nio waits for ever."""
 
         async def uploading() -> Response:
             answer, _ = await self._client.upload(
@@ -140,7 +146,7 @@ class EventSender:
         return str(told["content_uri"])
 
     async def read(self, room: str, event_id: str, root: str) -> None:
-        """Let people see that it was read."""
+        """Send a read receipt."""
         await self._told(
             "Marking as read",
             lambda: self._client.update_receipt_marker(
@@ -159,12 +165,12 @@ class EventSender:
         return await self._patiently(partial(_ask_exactly, what, call, seconds or self._seconds))
 
     async def _patiently(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Where the homeserver names a time to wait, it is waited for, within bounds, and the urgent go first."""
+        # Rate limits are waited out, within bounds; urgent requests go first.
         return await self._line.through(self._urgency, call, self._bounds)
 
 
 async def _ask_exactly(what: str, call: Call, seconds: float) -> Json:
-    """One request, and more exactly than `ask` why it was refused."""
+    """Make one request, and report more precisely than `ask` why it was refused."""
     kept: list[Response | ClientResponse] = []
 
     async def keeping() -> Response | ClientResponse:
@@ -176,7 +182,7 @@ async def _ask_exactly(what: str, call: Call, seconds: float) -> Json:
     except SignedOut:
         raise
     except Unavailable as error:
-        # A machine before the homeserver may think so, too, in words of its own.
+        # a proxy in front of the homeserver may reject the size, too, with an answer of its own
         if kept and _http_response(kept[0]).status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
             raise TooLarge(error.reason, _ALLOW_LARGER) from error
         raise
@@ -200,8 +206,7 @@ async def _explained(error: Refused, response: ClientResponse) -> Refused:
     return error
 
 
-# The contents of the events the bot sends. `m.mentions` is always there, so that no text mentions
-# anybody.
+# The contents of the events the bot sends. `m.mentions` is always set, so that no text mentions anybody.
 
 EventContent = dict[str, Any]
 
@@ -213,7 +218,7 @@ def message_content(message: DrawnMessage, root: str, mention: str = "") -> Even
 
 
 def edit_content(message: DrawnMessage, event_id: str) -> EventContent:
-    """Nobody is told of an edit. What clients without edits show is the plain body."""
+    """Return the content of an edit. It notifies nobody; clients without support for edits show the plain body."""
     return {
         "msgtype": message.kind,
         "body": f"* {message.body}",
@@ -224,7 +229,7 @@ def edit_content(message: DrawnMessage, event_id: str) -> EventContent:
 
 
 def file_content(file: Attachment, place: EventContent, root: str) -> EventContent:
-    """`place` says where it is, and how it is opened."""
+    """Return the content of a file message. `place`: its address and decryption data."""
     return (
         place
         | {
@@ -244,7 +249,7 @@ def reaction_content(event_id: str, key: str) -> EventContent:
 
 
 def transaction_id(*names: str | int) -> str:
-    """The id of a request: sent again with it, the homeserver answers with the event that is there already."""
+    """Return the id of a request; for a repeated id the homeserver returns the event that exists already."""
     return hashlib.sha256("\0".join(map(str, names)).encode()).hexdigest()[:40]
 
 
@@ -259,7 +264,10 @@ def _body_content(message: DrawnMessage, mention: str = "") -> EventContent:
 
 
 def _in_thread(root: str) -> EventContent:
-    """Clients without threads see a reply to the root. Without a root it stands in the room itself."""
+    """Return the relation to a thread, which clients without threads show as a reply.
+
+    Empty without a root, for the room itself.
+    """
     if not root:
         return {}
     relation = {
@@ -271,51 +279,52 @@ def _in_thread(root: str) -> EventContent:
     return {"m.relates_to": relation}
 
 
-# One queue for all that an account sends while the homeserver limits it, in whatever room: the
-# urgent first. A homeserver counts per account. As long as it sets no limit nobody waits here for
-# anybody.
+# One send queue per account while the homeserver limits its rate, across rooms: urgent requests first. A homeserver
+# counts per account. Without a limit nobody waits.
 
 BREATH = 1.0
-"""Seconds in which whoever was served may have more to say, before those have a turn who come after everybody."""
+"""Seconds in which a caller that was just served may send more, before the lowest priority has its turn."""
 
 
 @dataclass(frozen=True)
 class WaitBounds:
-    """For how long somebody waits."""
+    """How long a caller waits for rate limits."""
 
     once: float = 60.0
-    """Seconds. Told to wait longer, whoever sends waits elsewhere."""
+    """Seconds. For longer rate limits the caller has to wait elsewhere."""
     altogether: float = 600.0
 
 
 class SendQueue:
     def __init__(self) -> None:
         self._free_from = 0.0
-        """When the homeserver takes something again, as the loop counts time."""
+        """When the homeserver accepts requests again, in loop time."""
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._numbers = itertools.count()
         self._served = False
-        """One of the line is being served."""
+        """Whether a queued request is under way."""
         self._last = -BREATH
-        """When somebody of the line was served last."""
+        """When a queued request last ended."""
         self._patient: list[asyncio.Future[None]] = []
-        """Those who come after everybody."""
+        """Callers with the lowest priority."""
         self._bell: asyncio.TimerHandle | None = None
 
     @property
     def moves(self) -> bool:
-        """Nobody has to wait now."""
+        """Whether nobody has to wait now."""
         return not (self._waiting or self._served or self._left() > 0)
 
     @property
     def is_calm(self) -> bool:
-        """And it is not only that the next one draws breath."""
+        """Whether nobody has to wait and no queued caller was served just now."""
         return self.moves and self._calm_in() <= 0
 
     async def through(
         self, urgency: int, call: Callable[[], Awaitable[T]], bounds: WaitBounds = WaitBounds()
     ) -> T:
-        """Call as often as the homeserver says that this must wait; a place among equals is kept meanwhile."""
+        """Call as soon as it is this caller's turn, and repeat after rate limits; the place among equal urgencies is
+        kept.
+        """
         number, waited = next(self._numbers), 0.0
         while True:
             in_line = not self.moves
@@ -336,11 +345,11 @@ class SendQueue:
                     self._call_next()
 
     def hold(self, seconds: float) -> None:
-        """The homeserver takes nothing for so long."""
+        """Hold all requests for so many seconds."""
         self._free_from = max(self._free_from, asyncio.get_running_loop().time() + seconds)
 
     async def quiet(self) -> None:
-        """Until it is calm."""
+        """Wait until the queue is calm."""
         while not self.is_calm:
             mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._patient.append(mine)
@@ -355,7 +364,7 @@ class SendQueue:
             await mine
         except asyncio.CancelledError:
             if mine.done() and not mine.cancelled():
-                # it was called in the very moment it left
+                # it was called at the moment it was cancelled
                 self._served = False
             self._call_next()
             raise

@@ -1,4 +1,4 @@
-"""What the bot keeps on disk for Matrix: the sync token, who began threads, moved rooms, and reactions that counted."""
+"""What the bot keeps on disk for Matrix: the sync token, who started threads, moved rooms, and reactions that counted."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from bot.core.choices import Choice, Verb
 from bot.core.facts import Fact
 from bot.core.people import Person, Thread
 
-# How far the bot has heard: the homeserver's token. It moves only when everything before it was
-# taken. Another user begins anew; another device of the same user goes on where the last one
-# stood, because the token counts for the account.
+# How far the bot has read: the homeserver's sync token. It advances only when everything before it was accepted.
+# Another user starts anew; another device of the same user continues where the last one was, because the token is valid
+# for the account.
 
 _BOOKMARK_FILE = "sync.json"
 
@@ -29,7 +29,7 @@ class _SavedBookmark:
 
 
 class SyncBookmark:
-    """A file in a folder. After a crash it holds the token of before or of after, and nothing else."""
+    """The sync token in a file, replaced atomically."""
 
     def __init__(self, folder: Path, user_id: str, device_id: str) -> None:
         self._file = JsonFile(folder / _BOOKMARK_FILE, _SavedBookmark)
@@ -40,24 +40,24 @@ class SyncBookmark:
 
     @property
     def since(self) -> str | None:
-        """None: this account was never listened to."""
+        """Return the token, or None if this account was never read."""
         return self._since
 
     def move(self, token: str) -> None:
-        """A crash may leave the place before: then some is heard again, and known by its id."""
+        # After a crash the previous token may be left; then some events are read again and recognised by their ids.
         if token != self._since:
             self._file.write(_SavedBookmark(self._user_id, self._device_id, token))
             self._since = token
 
 
-# Who began each thread: the one who is named when a person is needed there.
+# Who started each thread; they are mentioned when a person is needed there.
 
 OWNERS_KEPT = 5_000
-"""Threads. Older ones are forgotten: nobody is named there any more."""
+"""Number of threads. In older ones nobody is mentioned."""
 
 
 class ThreadOwners:
-    """One line a thread. A line that was torn is passed over."""
+    """Owners of threads, one line each. Incomplete lines are skipped."""
 
     def __init__(self, path: Path) -> None:
         self._file = JsonLines(path, tuple[str, str])
@@ -67,31 +67,31 @@ class ThreadOwners:
             self._file.rewrite(self._owners.items())
 
     def remember(self, thread: Thread, owner: str) -> None:
-        """The first one who is named stays."""
+        """Record the owner, unless one is recorded already."""
         if thread.key in self._owners:
             return
         self._file.append((thread.key, owner), wait=False)
         self._owners[thread.key] = owner
 
     def owner(self, thread: Thread) -> str:
-        """Empty: nobody is known."""
+        """Return the owner; empty if unknown."""
         return self._owners.get(thread.key, "")
 
 
-# Which rooms were replaced by which, and where each thread goes on.
+# Which rooms were replaced by which, and where each thread continues.
 
 
 class RoomMove(Fact):
-    """A room goes on as another one."""
+    """A room was replaced by another."""
 
     old: str
     new: str
     by: str = ""
-    """Who has brought the bot there; empty: nobody yet."""
+    """Who invited the bot there; empty as long as nobody has."""
 
 
 class ThreadMove(Fact):
-    """A thread goes on as another one."""
+    """A thread continues in another."""
 
     was: Thread
     now: Thread
@@ -101,7 +101,7 @@ _LINE: TypeAdapter[RoomMove | ThreadMove] = TypeAdapter(RoomMove | ThreadMove)
 
 
 class RoomMoves:
-    """One line a change; the last one counts."""
+    """Moves of rooms and threads, one line per change; the last one counts."""
 
     def __init__(self, path: Path) -> None:
         self._file = JsonLines(path, _LINE)
@@ -112,7 +112,7 @@ class RoomMoves:
             self._hold(move)
 
     def keep(self, what: RoomMove | ThreadMove) -> None:
-        """On disk when this returns."""
+        """Record it; on disk when this returns."""
         self._file.append(what)
         self._hold(what)
 
@@ -135,28 +135,27 @@ class RoomMoves:
             self._now[what.was.key], self._was[what.now.key] = what.now, what.was
 
 
-# What became of reactions: who was asked for words or to be sure after one, and which have
-# counted. So words that follow are understood after a restart, too, and whoever takes a reaction
-# back is told right.
+# What became of reactions: who was asked for a text or confirmation, and which have counted. So an answer is understood
+# after a restart, and whoever removes a reaction gets the right reply.
 
 CLICKS_KEPT = 2_000
-"""Clicks. What became of older ones nobody asks any more."""
+"""Number of reactions. Nobody asks about older ones."""
 ASKED_FOR = timedelta(minutes=30)
-"""So long the next words of a person who was asked for some count as those."""
+"""How long the next message of a person who was asked for a text counts as the answer."""
 
 
 class ClickState(StrEnum):
     ASKED = "asked"
-    """Something is wanted before it counts."""
+    """Something is needed before it counts."""
     COUNTED = "counted"
     WITHDRAWN = "withdrawn"
 
 
 class Click(Fact):
-    """A reaction that meant something."""
+    """A reaction that chose something."""
 
     reaction: str
-    """The id of its event."""
+    """Event id of the reaction."""
     thread: Thread
     by: Person
     at: AwareDatetime
@@ -165,13 +164,16 @@ class Click(Fact):
 
     @property
     def wants_words(self) -> bool:
-        """Not for a change: what is said in a thread that waits for one is one, whoever says it."""
+        """Whether a text is awaited.
+
+        Not for a change: anything said by anybody in a thread that waits for a change is one.
+        """
         wants = bool(self.choice.asks) and not self.choice.confirm
         return self.state is ClickState.ASKED and wants and self.choice.verb is not Verb.CHANGE
 
 
 class Clicks:
-    """One line a change; the last one of a reaction counts."""
+    """Reactions and their state, one line per change; the last one per reaction counts."""
 
     def __init__(self, path: Path) -> None:
         self._file = JsonLines(path, Click)
@@ -186,7 +188,7 @@ class Clicks:
         return self._clicks.get(reaction)
 
     def keep(self, click: Click) -> None:
-        """On disk when this returns."""
+        """Record it; on disk when this returns."""
         if self._clicks.get(click.reaction) == click:
             return
         self._file.append(click)
@@ -196,14 +198,17 @@ class Clicks:
         self.keep(click.model_copy(update={"state": state}))
 
     def asked(self, thread: Thread, person: str, at: datetime) -> Click | None:
-        """What the words of a person in a thread are the answer to. The last question counts, and not for ever."""
+        """Return the reaction that a person's message answers, or None.
+
+        Only the last question counts, for a limited time.
+        """
         for click in reversed(self._clicks.values()):
             if click.thread.key == thread.key and click.by.id == person and click.wants_words:
                 return click if at - click.at <= ASKED_FOR else None
         return None
 
     def _hold(self, click: Click) -> None:
-        self._clicks.pop(click.reaction, None)  # what changed last stands last
+        self._clicks.pop(click.reaction, None)  # the most recently changed entry comes last
         self._clicks[click.reaction] = click
         while len(self._clicks) > CLICKS_KEPT:
             del self._clicks[next(iter(self._clicks))]

@@ -1,6 +1,7 @@
-"""Listening to a homeserver: every event of every room, in order, at least once. The token moves after they were taken.
+"""Listens to a homeserver: every event of every room, in order, at least once.
 
-The very first time nothing of the past is heard; later everything that was said while the bot was away.
+The token is saved only after they were accepted. The first start ignores the past; later starts read everything sent
+while the bot was away.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 Hear = Callable[[str, MatrixEvent], Awaitable[None]]
-"""A room id and an event. When it returns, the event was taken; Unavailable: it is given again, and again."""
+"""Called with a room id and an event, which is accepted when this returns; after Unavailable it is called again."""
 
 _PAGE = 100
-"""Homeservers give no more at a time."""
+"""The most that homeservers return at a time."""
 _ALL_STATE_SECONDS = 180
 _NOTHING: Json = {"types": []}
 _QUIET: Json = {"presence": _NOTHING}
@@ -53,10 +54,10 @@ _INVITES: Json = {
 
 
 class SyncLoop:
-    """One account, from now on.
+    """Listens for one account.
 
-    `poll`: for how many seconds a homeserver without news may keep a request; so much `grace` later it counts as dead.
-    `page`: how many events of a room are asked for at a time.
+    `poll`: seconds a homeserver without news may hold a request; `grace`: seconds after that until it counts as dead;
+    `page`: events of a room requested at a time.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class SyncLoop:
         """Rooms whose invitations are older than the bot's first start."""
 
     async def run(self) -> None:
-        """Until cancelled. Raises Refused when the homeserver does not want the account any more."""
+        """Listen until cancelled. Raises Refused when the homeserver no longer accepts the account."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 await self._follow(RoomQueues(tasks, self._commit))
@@ -96,7 +97,7 @@ class SyncLoop:
             started = await self._patiently("the first sync", self._begin)
             self._from_join = set(started.invites)
             since = started.next_since
-            # before the bot comes anywhere: what is said to it there must be found if it dies now
+            # saved before the bot joins any room: events sent there must be found if the bot dies now
             await self._commit(since)
         else:
             started = await self._patiently("looking for invitations", self._open_invites)
@@ -112,17 +113,15 @@ class SyncLoop:
         return await self._sync(_NO_PAST, _ALL_STATE_SECONDS, full_state="true")
 
     async def _open_invites(self) -> SyncBatch:
-        """A homeserver tells of an invitation once. Those that were not answered then are found without a token.
-
-        Not through nio's sync, which would take this for the newest state of all rooms.
-        """
+        # A homeserver reports an invitation once; unanswered ones are found by a sync without a token. nio's own sync
+        # is not used, because it would take this for the newest state of all rooms.
         call = self._get_sync(_INVITES, _ALL_STATE_SECONDS)
         return matrix_events.read_sync(
             await ask("Looking for invitations", call, _ALL_STATE_SECONDS)
         )
 
     async def _fetch(self, since: str, *, every_state: bool) -> SyncBatch:
-        """What is new."""
+        """Return the new events."""
         news = _news_filter(self._size)
         try:
             if every_state:
@@ -137,7 +136,8 @@ class SyncLoop:
             raise Refused(error.reason, remedy) from error
 
     async def _sync(self, wanted: Json, seconds: float, **query: str) -> SyncBatch:
-        """The one place where events come in. What only keys can open goes by nio: what it cannot read ends it."""
+        # The only place where events come in. Encrypted events are withheld from nio, because one that it cannot
+        # decrypt would end the sync.
         told = await ask("Listening to Matrix", self._get_sync(wanted, seconds, **query), seconds)
         news = matrix_events.read_sync(told)
         await self._decryptor.took(told)
@@ -183,7 +183,7 @@ class SyncLoop:
             opening = partial(self._decryptor.open, room, event)
             clear = await self._patiently("opening an event", opening)
             if clear is None:
-                return  # or it waits for its key
+                return  # unreadable, or waiting for its key
             await self._patiently("taking an event", partial(self._hear, room, clear))
         self._decryptor.heard(event)
 
@@ -204,14 +204,14 @@ class SyncLoop:
         except SignedOut:
             raise
         except Refused as error:
-            # The bot may not read there any more: what it was shown is all it will ever get.
+            # The bot may no longer read there; what it has received is all it will ever get.
             log.warning(
                 "events were missed", extra={"data": {"room": room, "reason": error.reason}}
             )
             return list(timeline.events)
 
     async def _page(self, room: str, start: str, end: str) -> tuple[list[MatrixEvent], str]:
-        """Not by a call of nio, which would open what is encrypted, and end at what it cannot."""
+        # Not through nio, which would decrypt events and stop at one that it cannot decrypt.
         wanted = {"from": start, "dir": "b", "limit": str(self._size)} | (
             {"to": end} if end else {}
         )
@@ -235,7 +235,7 @@ class SyncLoop:
 
 @contextmanager
 def _logging_bugs(what: str, event: MatrixEvent | None = None) -> Generator[None]:
-    """Whatever is wrong with one of them. Somebody may have made it so, and it would come again at every start."""
+    # Any bug is only logged: somebody may have provoked it, and the event would come again at every start.
     try:
         yield
     except PortError:
@@ -247,33 +247,35 @@ def _logging_bugs(what: str, event: MatrixEvent | None = None) -> Generator[None
 
 
 def _news_filter(page: int) -> Json:
-    """What is wanted of a room: nobody's typing or reading wakes the bot."""
+    # Typing notices and read receipts are left out, so that they do not wake the bot.
     timeline = {"limit": page}
     room = {"timeline": timeline, "ephemeral": _NOTHING, "account_data": _NOTHING}
     return {**_QUIET, "room": room}
 
 
-# What an answer left out of a room: read backwards until nothing is missing, told forwards. A
-# homeserver shows a room one has just entered with what was said long before. For the bot a room
-# begins with its invitation, so that the words that came with it are heard, and none of before.
+# Events that a sync response left out of a room: read backwards until nothing is missing, then handled in order. For a
+# newly joined room a homeserver returns much older messages; for the bot a room begins with its invitation, so that
+# messages sent with it are read, and none before.
 
 MOST_PAGES = 200
-"""What was said before them is not heard: a room may be flooded for days, and the memory is not without end."""
+"""Earlier events are skipped: a room may be flooded for days, and memory is limited."""
 FetchEvents = Callable[[str, str], Awaitable[tuple[list[MatrixEvent], str]]]
-"""Events before a place and after another (empty: any), the latest first; and the place to read on from (empty: none)."""
+"""Returns the events before one token and after another (empty: no limit), newest first, and the token to continue from
+(empty: none).
+"""
 
 
 async def complete_timeline(
     timeline: Timeline, since: str, me: str, page: FetchEvents, *, from_join: bool = False
 ) -> list[MatrixEvent]:
-    """All that is new since the last time, the oldest first. `from_join`: a room begins when the bot enters it."""
+    """Return everything new since the last time, oldest first. `from_join`: a room begins when the bot joins it."""
     events, place, pages = list(timeline.events), timeline.before, 0
     while place and pages < MOST_PAGES:
         pages += 1
         beginning = _beginning(events, me, from_join=from_join)
         if beginning is not None and beginning >= 0:
             break
-        # Once it is clear that the room is new, the invitation is looked for, which may be older than the last time.
+        # once the room turns out to be new, the invitation is looked for, which may be older than the last sync
         more, further = await page(place, since if beginning is None else "")
         events[:0] = reversed(more)
         place = further if more and further != place else ""
@@ -283,7 +285,9 @@ async def complete_timeline(
 
 
 def _beginning(events: Sequence[MatrixEvent], me: str, *, from_join: bool) -> int | None:
-    """Where the room begins for the bot. None: it was there all the time; -1: further back."""
+    """Return the index where the room begins for the bot; None if it was a member all the time, -1 if it is further
+    back.
+    """
     entered = next(
         (
             place
@@ -298,7 +302,7 @@ def _beginning(events: Sequence[MatrixEvent], me: str, *, from_join: bool) -> in
 
 
 def _own_memberships(events: Sequence[MatrixEvent], me: str, membership: str) -> list[int]:
-    """Where the bot's own membership became that, the latest first."""
+    """Return the indexes of events that gave the bot this membership, newest first."""
     return [
         place
         for place, event in reversed(list(enumerate(events)))
@@ -309,19 +313,19 @@ def _own_memberships(events: Sequence[MatrixEvent], me: str, membership: str) ->
 
 
 def _membership_before(event: MatrixEvent) -> str | None:
-    """The membership that an event changed."""
+    """Return the membership before the event."""
     unsigned = event.get("unsigned", {})
     return (unsigned.get("prev_content") or event.get("prev_content") or {}).get("membership")
 
 
-# A queue for each room: one thing after the other within, no waiting for other rooms. What came
-# together is done when its last part is; only then, and in order, is its token committed.
+# A queue per room: events of a room are handled in order, rooms in parallel. A sync response is done when all its
+# events are; only then, and in order, is its token committed.
 
 RoomWork = Callable[[], Awaitable[None]]
 CommitToken = Callable[[str], Awaitable[None]]
 
 _MOST_UNDER_WAY = 200
-"""Works under way. With more of them nothing new is fetched: the homeserver keeps it better than the memory."""
+"""Above this number nothing new is fetched: the homeserver can keep more events than memory can."""
 
 
 class RoomQueues:
@@ -334,7 +338,7 @@ class RoomQueues:
         self._eased = asyncio.Event()
 
     async def put(self, token: str, works: Iterable[tuple[str, RoomWork]]) -> None:
-        """Begin the works, by room. Returns at once unless there is too much under way."""
+        """Start the work of each room; return at once unless too much is under way."""
         while self._under_way >= _MOST_UNDER_WAY:
             self._eased.clear()
             await self._eased.wait()

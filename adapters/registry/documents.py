@@ -1,4 +1,7 @@
-"""The documents of the registry as files: intents, drafts, observations, histories. Keys and comments people add are kept."""
+"""Reads and writes the documents of the registry: intents, drafts, observations, histories.
+
+Keys and comments added by people are kept.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ from bot.core.projections.registry import (
 )
 from bot.core.states import IntentStatus
 
-# An intent: the keys of F's format, the bot's own behind them, and whatever people add.
+# An intent: the keys of F's format, then the bot's own, and whatever people add.
 
 LARGEST_INTENT = 64 * 1024
 MOST_QUESTIONS = 50
@@ -53,7 +56,7 @@ def is_intent_id(name: str) -> bool:
 
 
 def read_intent(id: str, content: bytes) -> FiledIntent:
-    """BrokenError: it is no intent, and why."""
+    """Parse an intent; raise BrokenError with the reason if it is not one."""
     data = read_mapping(content)
     intent = Intent(
         id=id,
@@ -102,7 +105,7 @@ def new_intent(filed: FiledIntent) -> bytes:
 
 
 def change_intent(data: CommentedMap, edit: IntentEdit) -> None:
-    """Only what the bot has to say; words of people stay."""
+    # Only the bot's own fields are changed; text of people stays.
     if edit.status is not None:
         _set(data, "status", edit.status.value)
     if edit.session is not None:
@@ -179,8 +182,7 @@ def _one_of(kind: type[S], data: Mapping[str, object], key: str, default: S) -> 
         raise BrokenError(f"{key} is {told!r}; it can be {', '.join(kind)}") from error
 
 
-# A draft: Markdown somebody wrote, with what they know of it at the top between two lines of
-# dashes, or without.
+# A draft: Markdown somebody wrote, optionally with YAML front matter between two lines of dashes.
 
 LARGEST_DRAFT = 64 * 1024
 DRAFT_ENDING = ".md"
@@ -190,7 +192,7 @@ _MARK = re.compile(r"^[#>*\-\s]+")
 
 
 def read_draft(name: str, content: bytes) -> IntentDraft:
-    """BrokenError: it cannot become an intent, and why."""
+    """Parse a draft; raise BrokenError with the reason if it cannot become an intent."""
     text = decoded(content)
     front = _FRONT.match(text)
     told = read_mapping(front[1].encode()) if front and front[1].strip() else {}
@@ -220,8 +222,7 @@ def _first_line(body: str) -> str:
     return ""
 
 
-# `.forge/observations.yaml`: a list to which the bot appends, and in which it marks what
-# reflection has read.
+# `.forge/observations.yaml`: a list to which the bot appends, and in which it marks what a reflection has read.
 
 OBSERVATIONS_FILE = "observations.yaml"
 LARGEST_OBSERVATIONS = 128 * 1024
@@ -229,13 +230,13 @@ MOST_OBSERVATIONS = 500
 
 
 def read_observations(content: bytes) -> list[Observation]:
-    """Those that say something. What else stands there is left alone."""
+    """Return the entries with a text. Other entries are ignored."""
     found = (_read_observation(entry) for entry in read_sequence(content)[:MOST_OBSERVATIONS])
     return [one for one in found if one is not None]
 
 
 def append_observations(data: CommentedSeq, new: Iterable[Observation]) -> None:
-    """Each once."""
+    """Append the new observations; one that is already there is not added again."""
     there = {_observation_id(entry) for entry in data if isinstance(entry, dict)}
     data.extend(_observation_entry(one) for one in new if one.id not in there)
 
@@ -295,7 +296,7 @@ def _grounds(entries: list[object]) -> Iterable[Ground]:
 
 
 def _observation_id(entry: Mapping[str, object]) -> str:
-    """Its own; what people and other tools wrote is known by what it says."""
+    # Entries of people and other tools may have no id, so a digest of their content is used.
     own = one_line(scalar_text(entry.get("id"), 100))
     told = f"{scalar_text(entry.get('content'), LONGEST_OBSERVATION)}\n{scalar_text(entry.get('created_at'), 100)}"
     return own or hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:16]
@@ -313,7 +314,7 @@ def new_history(history: History) -> bytes:
 
 
 def change_history(data: CommentedMap, history: History) -> None:
-    """The session went on and has ended again: what people wrote beside it stays."""
+    """Update the history of a session that has continued and ended again; what people added stays."""
     for key, value in _history_entry(history).items():
         if data.get(key) != value:
             data[key] = value

@@ -1,7 +1,7 @@
-"""Files below a repository's `.forge`. No link there is followed, no pipe waited for, nothing read without bounds.
+"""Files below a repository's `.forge`.
 
-Whoever works in the repository can leave links, pipes and anything else under these names. Files are put in place whole, and
-never over what somebody else has written meanwhile.
+Whoever works in the repository can leave links, pipes and anything else there, so no link is followed, no pipe is
+waited for, and every read is limited. Files are written atomically, and never over another's changes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ class ChangedError(Exception):
 
 
 class RegistryFolder:
-    """`within` is where below `.forge` the files lie. `umask`: the operator's own, these are files of people, too."""
+    """A folder of the registry.
+
+    `within`: its path below `.forge`; `umask`: the operator's own, because these are files of people, too.
+    """
 
     def __init__(self, top: str, *within: str, umask: int = 0o022) -> None:
         self._top = Path(top)
@@ -35,7 +38,7 @@ class RegistryFolder:
         self.name = "/".join((FOLDER, *within))
 
     def names(self) -> list[str]:
-        """What lies there, sorted; nothing where there is no such folder."""
+        """Return the sorted names of its files; empty if the folder does not exist."""
         try:
             with self._opened(make=False) as at:
                 return sorted(_listed(at))
@@ -43,7 +46,10 @@ class RegistryFolder:
             return []
 
     def read(self, name: str, limit: int) -> bytes | None:
-        """A plain file's content; None where there is none. Refused: it is no plain file, or larger than `limit`."""
+        """Return the content of a regular file, or None if there is none.
+
+        Raises Refused if it is not a regular file, or larger than `limit`.
+        """
         try:
             with self._opened(make=False) as at:
                 return self._content(at, name, limit)
@@ -51,7 +57,7 @@ class RegistryFolder:
             return None
 
     def create(self, name: str, content: bytes) -> bool:
-        """Put a new file there. False: that name is taken."""
+        """Create a file; return False if the name is taken."""
         with self._opened(make=True) as at:
             mode = 0o666 & ~self._umask
             return Disk().create(
@@ -59,7 +65,7 @@ class RegistryFolder:
             )
 
     def replace(self, name: str, content: bytes, *, was: bytes, limit: int) -> None:
-        """Put another content in place of `was`. ChangedError: that is no longer what stands there."""
+        """Replace the content `was` by another. Raises ChangedError if the file has other content now."""
         try:
             with self._opened(make=False) as at:
                 mode = stat.S_IMODE(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode)
@@ -75,7 +81,7 @@ class RegistryFolder:
             raise ChangedError from gone
 
     def move(self, name: str, into: RegistryFolder) -> None:
-        """Into another folder, under a name that is free there. Gone already: then it was moved before."""
+        """Move a file into another folder, under a free name. If it is gone it was moved before."""
         with self._opened(make=False) as at, into._opened(make=True) as there:
             stem, dot, end = name.rpartition(".")
             for free in (name, *(f"{stem}-{n}{dot}{end}" for n in range(2, MOST_NAMES))):
@@ -90,7 +96,7 @@ class RegistryFolder:
 
     @contextmanager
     def _opened(self, *, make: bool) -> Generator[int]:
-        """The folder itself, step by step: a link on the way is no folder."""
+        # Opened step by step, so that no part of the path can be a link.
         mode = 0o777 & ~self._umask if make else None
         try:
             parts = (FOLDER, *self._within)
@@ -103,7 +109,7 @@ class RegistryFolder:
         except NotADirectoryError as error:
             raise self._no_folder() from error
         except OSError as error:
-            if error.errno == errno.ELOOP:  # a link where a folder should be
+            if error.errno == errno.ELOOP:  # a link in place of a folder
                 raise self._no_folder() from error
             raise Unavailable(
                 f"{self._top / self.name} cannot be used: {error.strerror}",
@@ -133,7 +139,7 @@ class RegistryFolder:
 
 
 def _temporary(name: str) -> str:
-    """Several bots may work in one repository."""
+    # Includes the process id, because several bots may work in one repository.
     return f".{name[:80]}.{os.getpid()}.new"
 
 

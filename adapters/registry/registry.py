@@ -1,4 +1,4 @@
-"""The registry port on the `.forge` folder of a main checkout. Everything read there is untrusted data."""
+"""The registry port on the `.forge` folder of a main checkout. Everything read there is untrusted."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from bot.core.text import sentences
 MOST_INTENTS = 500
 TRIES = 5
 TAKEN_FOLDER = "taken"
-"""Where drafts go that have become intents."""
+"""The folder for drafts that have become intents."""
 T = TypeVar("T")
 
 
 class ForgeFolder:
-    """`umask`: the operator's own."""
+    """Implements the registry port. `umask`: the operator's own."""
 
     def __init__(self, *, umask: int = 0o022) -> None:
         self._umask = umask
@@ -111,7 +111,7 @@ class ForgeFolder:
         raise Refused(f"{folder.name} holds too many intents named {wanted}", "Clear some away.")
 
     def _is_same(self, folder: RegistryFolder, id: str, filed: FiledIntent) -> bool:
-        """Whether it was added before: then it is not added again."""
+        """Whether this intent was already added, by its session, draft or observations."""
         try:
             content = folder.read(f"{id}{documents.INTENT_ENDING}", documents.LARGEST_INTENT)
             there = documents.read_intent(id, content) if content is not None else None
@@ -148,7 +148,7 @@ class ForgeFolder:
         return documents.read_intent(id, new)
 
     def _put_aside(self, repository: str, draft: IntentDraft) -> None:
-        """What was written into it since it was read becomes an intent of its own."""
+        # A draft changed since it was read stays, and becomes an intent of its own.
         here = self._folder(repository, "intent-drafts")
         content = here.read(draft.name, documents.LARGEST_DRAFT)
         if content is not None and documents.draft_digest(content) == draft.digest:
@@ -198,7 +198,7 @@ class ForgeFolder:
     def _edit(
         self, folder: RegistryFolder, name: str, limit: int, change: Callable[[bytes], bytes]
     ) -> bytes:
-        """What somebody else writes meanwhile is read, and changed in its place."""
+        """Change a file; if somebody else writes it meanwhile, read it again and repeat the change."""
         for _ in range(TRIES):
             content = folder.read(name, limit)
             if content is None:
@@ -221,16 +221,15 @@ class ForgeFolder:
 
 
 def _fresh(content: bytes) -> bytes:
-    """An empty list in brackets would stay in brackets."""
+    # An empty list in brackets would remain in flow style.
     return b"" if content.strip() == b"[]" else content
 
 
-# Reads all intents and drafts of a repository. One that cannot be read is reported, and the
-# others are read all the same.
+# Reads all intents and drafts of a repository. An unreadable one is reported; the others are read anyway.
 
 MOST_DRAFTS = 50
 READ_SECONDS = 5.0
-"""Files that nobody has seen before are read for so long. The rest waits until the next look."""
+"""Time limit for reading new files. The rest is read the next time."""
 MOST_REMEMBERED = 2_000
 R = TypeVar("R", FiledIntent, IntentDraft)
 
@@ -238,7 +237,7 @@ R = TypeVar("R", FiledIntent, IntentDraft)
 class RegistryReader:
     def __init__(self) -> None:
         self._known: dict[tuple[str, str, bytes], FiledIntent | IntentDraft | BrokenError] = {}
-        """By folder, name and content: what was read before is not read again."""
+        """Parsed files by folder, name and content."""
 
     def read(self, intents_in: RegistryFolder, drafts_in: RegistryFolder) -> RegistryContents:
         problems: list[str] = []
@@ -255,7 +254,7 @@ class RegistryReader:
         most: int,
         problems: list[str],
     ) -> list[T]:
-        """One that cannot be read is told, and the others are read all the same."""
+        """Read the files of a folder; unreadable ones are added to `problems`."""
         found: list[T] = []
         try:
             names = [name for name in folder.names() if not name.startswith(".")]
@@ -322,6 +321,6 @@ def problem_sentence(problem: PortError) -> str:
 
 
 def shown_name(name: str) -> str:
-    """A file's name may hold anything."""
+    """Return a printable form of a file name, which may contain any character."""
     text = name.encode("utf-8", "replace").decode("utf-8")
     return "".join(c if c.isprintable() else "?" for c in text)[:120]

@@ -1,6 +1,6 @@
-"""YAML as people write it: read within bounds, and written back with everything else as it was.
+"""Reads YAML written by people within limits, and writes it back with everything else unchanged.
 
-Comments, the order of keys, quotes, and unknown keys survive an edit. Where that cannot be proved, the edit is refused.
+Comments, order of keys, quotes and unknown keys survive an edit; an edit for which that cannot be proved is refused.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bot.core.errors import Refused
 
 MOST_EVENTS = 4_000
 MOST_OF_A_LIST = 12_000
-"""Scalars, keys and the like. The library takes a millisecond for three of them."""
+"""The most parser events of a list. The library takes a millisecond for three of them."""
 DEEPEST = 20
 MOST_OPENINGS = 300
 _FAILS = (
@@ -35,20 +35,20 @@ _FAILS = (
     NotImplementedError,
     RecursionError,
 )
-"""What the library raises at text that is no YAML."""
+"""Exceptions the library raises for text that is no YAML."""
 _FLAT = re.compile(r"^[^\s#-][^\n]*:[ \t]*\n- ", re.MULTILINE)
-"""A list that stands no deeper than its key."""
+"""Matches a list that is not indented below its key."""
 _COMMENT = re.compile(r"(?:^|[ \t])(#[^\n]*)", re.MULTILINE)
 _BRACKET = re.compile(r"[\[\]{}]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff]")
 
 
 class BrokenError(Exception):
-    """It cannot be read, or not edited without loss; the message says why."""
+    """The file cannot be read, or not be edited without loss; the message says why."""
 
 
 def read_mapping(content: bytes) -> CommentedMap:
-    """A file that holds one mapping."""
+    """Parse a file that contains one mapping; raise BrokenError otherwise."""
     data = _loaded(decoded(content))
     if not isinstance(data, CommentedMap):
         raise BrokenError("it holds no mapping (key: value)")
@@ -56,7 +56,7 @@ def read_mapping(content: bytes) -> CommentedMap:
 
 
 def read_sequence(content: bytes) -> CommentedSeq:
-    """A file that holds one list; an empty one holds an empty list."""
+    """Parse a file that contains one list; an empty file is an empty list. Raises BrokenError otherwise."""
     text = decoded(content)
     data = _loaded(text, MOST_OF_A_LIST)
     if data is None:
@@ -67,7 +67,7 @@ def read_sequence(content: bytes) -> CommentedSeq:
 
 
 def edit_mapping(content: bytes, change: Callable[[CommentedMap], None]) -> bytes:
-    """The same file with a change made in its mapping."""
+    """Return the file with a change applied to its mapping."""
     data = read_mapping(content)
     change(data)
     return _proved(content, data)
@@ -80,7 +80,7 @@ def edit_sequence(content: bytes, change: Callable[[CommentedSeq], None]) -> byt
 
 
 def new_document(data: CommentedMap | CommentedSeq) -> bytes:
-    """A new file."""
+    """Return the content of a new file."""
     return _dumped(data, flat=isinstance(data, CommentedSeq)).encode()
 
 
@@ -92,7 +92,7 @@ def decoded(content: bytes) -> str:
 
 
 def text_block(text: str) -> str:
-    """Several lines stand as they are."""
+    """Return a text that is written as a literal block if it has several lines."""
     text = _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     text = "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")
     return LiteralScalarString(f"{text}\n") if "\n" in text else text
@@ -103,7 +103,7 @@ def one_line(text: str) -> str:
 
 
 def scalar_text(value: object, most: int) -> str:
-    """What a scalar says; anything else says nothing."""
+    """Return the text of a scalar; empty for other values."""
     if isinstance(value, bool) or not isinstance(value, str | int | float | datetime):
         return ""
     text = (
@@ -117,7 +117,7 @@ def scalar_text(value: object, most: int) -> str:
 
 
 def read_time(value: object) -> datetime | None:
-    """A time with its zone; without one it is taken for UTC."""
+    """Return a time with its zone, or UTC if it has none; None for other values."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value.strip())
@@ -130,7 +130,7 @@ def read_time(value: object) -> datetime | None:
 
 
 class _Null(RoundTripRepresenter):
-    """Nothing is written as `null`."""
+    """Writes empty values instead of `null`."""
 
     def represent_none(self, data: None) -> ScalarNode:
         return self.represent_scalar("tag:yaml.org,2002:null", "null")
@@ -140,7 +140,7 @@ _Null.add_representer(type(None), _Null.represent_none)
 
 
 def time_text(at: datetime | None) -> object:
-    """As people write it: `2025-02-22T10:00:00Z`."""
+    """Return a time in the form `2025-02-22T10:00:00Z`."""
     if at is None:
         return None
     return _yaml().load(f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}")
@@ -164,8 +164,8 @@ def _loaded(text: str, most: int = MOST_EVENTS) -> object:
 
 
 def _bounded(text: str, most: int) -> None:
-    """Before anything is built of it: how much it is, and how deep."""
-    if _openings(text) > MOST_OPENINGS:  # the library takes the square of their number
+    """Check size and depth before anything is built; raise ValueError."""
+    if _openings(text) > MOST_OPENINGS:  # the library takes time quadratic in their number
         raise ValueError("it is too deep")
     depth = documents = 0
     for number, event in enumerate(_yaml().parse(StringIO(text))):
@@ -178,7 +178,7 @@ def _bounded(text: str, most: int) -> None:
 
 
 def _openings(text: str) -> int:
-    """How many brackets stand open at once, whether they mean anything or not."""
+    """Return how many brackets are open at once, whether they have a meaning or not."""
     most = now = 0
     for bracket in _BRACKET.findall(text):
         now = now + 1 if bracket in "[{" else max(0, now - 1)
@@ -200,7 +200,7 @@ def _why(error: Exception) -> str:
 
 
 def _proved(content: bytes, data: CommentedMap | CommentedSeq) -> bytes:
-    """Every comment is still there, and what was written is what was meant."""
+    """Return the new file after checking that it still has every comment and reads back as intended."""
     text = decoded(content)
     if _loaded(text, MOST_OF_A_LIST) == data:
         return content

@@ -1,4 +1,4 @@
-"""The Sandbox port on bubblewrap: programs that are not the bot's own see a worktree, a home of its own, and little else."""
+"""The sandbox port on bubblewrap: programs other than the bot's own see a worktree, a separate home, and little else."""
 
 from adapters.sandbox.bubblewrap import Bubblewrap
 

@@ -1,8 +1,9 @@
-"""The sandbox port: puts bubblewrap around a command line. A command that cannot be sandboxed is refused, never run without.
+"""The sandbox port: wraps a command line in bubblewrap.
 
-Inside are the machine's programs, the worktree, and a home folder of the worktree's own. An agent also gets its run's folder and
-what its CLI needs to be logged in. Not there: the bot's home and `.env`, the main checkout, other worktrees, other homes, the
-processes of others, and every socket of the machine's. The network is shared.
+A command that cannot be sandboxed is refused, never run without. Visible are the machine's programs, the worktree, and
+a home folder for the worktree; for an agent also its run's folder and what its CLI needs to be logged in. Not visible:
+the bot's home and `.env`, the main checkout, other worktrees, other homes, processes of others, and all sockets of the
+machine. The network is shared.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ NOT_HERE = "The sandbox (SANDBOX=bwrap) does not work here"
 
 
 class Bubblewrap:
-    """Implements bot.ports.Sandbox. `hides`: what must not be seen even where an operator shows a folder around it."""
+    """Implements bot.ports.Sandbox.
+
+    `hides`: paths that stay invisible even if the operator shares a folder around them.
+    """
 
     def __init__(
         self,
@@ -53,7 +57,7 @@ class Bubblewrap:
         self._program = shutil.which(program, path=environ.get("PATH", os.defpath)) or ""
 
     async def require(self) -> None:
-        """Raise Unavailable, with how it is mended, where nothing can be run in it."""
+        """Raise Unavailable, with the remedy, if nothing can be run in it."""
         if not self._program:
             raise Unavailable(
                 f"{NOT_HERE}: bubblewrap is not installed.",
@@ -77,7 +81,7 @@ class Bubblewrap:
         *,
         writes: str = "",
     ) -> tuple[str, ...]:
-        """The command line in a sandbox. Without a worktree it sees no more than programs and an empty home."""
+        """Return the command line in a sandbox. Without a worktree it sees only programs and an empty home."""
         if not self._program:
             raise Unavailable(f"{NOT_HERE}: bubblewrap is not installed.", "Install bubblewrap.")
         words = [
@@ -101,11 +105,11 @@ class Bubblewrap:
         ]
 
     def _trying(self, argv: Sequence[str]) -> list[str]:
-        """Whether a program starts: nothing of it is to be found anywhere afterwards."""
+        # To try whether a program starts; nothing it writes is kept.
         return ["--tmpfs", str(self._user_home), *self._shown(argv, "")]
 
     def outside(self, cwd: str, path: Path, folders: Iterable[str] = ()) -> Path:
-        """Where on the machine lies what an agent of this worktree sees under a path of its home or folders."""
+        """Return where a path of the home or folders that an agent of this worktree sees really is."""
         home = self._homes.of(cwd, agent=True)
         for folder in (Path(one) for one in folders):
             if is_covered(path, [folder]) and not is_covered(folder, [self._user_home]):
@@ -117,7 +121,7 @@ class Bubblewrap:
         )
 
     async def let_go(self, cwd: str) -> None:
-        """What is left is told in the log alone: nobody's work waits for it."""
+        """Remove the homes of a worktree. Errors are only logged, because nobody's work depends on it."""
         if why := await asyncio.to_thread(self._homes.remove, cwd):
             log.warning("a home was left", extra={"data": {"worktree": cwd, "why": why}})
 
@@ -126,7 +130,9 @@ class Bubblewrap:
         return mounts.system_mounts()
 
     def _shown(self, argv: Sequence[str], cwd: str) -> list[str]:
-        """Programs of the PATH and what the operator shows; what is hidden stays so, wherever it lies."""
+        """Return the mounts for programs on the PATH and paths shared by the operator; hidden paths stay hidden
+        everywhere.
+        """
         code = [*mounts.program_folders(self._environ), *mounts.packages_of(argv)]
         seen = [
             one
@@ -174,7 +180,7 @@ class Bubblewrap:
         return [*kept, "--unsetenv", "TMUX", "--unsetenv", "TMUX_PANE"]
 
     async def _tried(self) -> str | None:
-        """What it says when it does not work; None: it does."""
+        """Return the error message of a test run, or None if the sandbox works."""
         try:
             ended = await run(
                 self.around(("/bin/sh", "-c", ":")),
@@ -190,7 +196,7 @@ class Bubblewrap:
 
 
 def _elsewhere(home: Path, folder: Path) -> Path:
-    """For a folder of a CLI's that does not lie in the home folder: beside it, out of the agent's sight."""
+    # For a CLI's folder outside of the home folder: next to the sandbox home, out of the agent's sight.
     return home.with_name(f"{home.name}{str(folder).replace('/', '+')}")
 
 
@@ -204,11 +210,8 @@ def _remedy(said: str) -> str:
     return "Look at what it says, or set SANDBOX=none."
 
 
-# Home folders inside the sandbox: each worktree has one for its agents and one for its commands,
-# which lasts.
-#
-# Whoever works there can put links and pipes into it, so what the bot writes there goes through
-# no link.
+# Home folders inside the sandbox: each worktree has a persistent one for its agents and one for its commands. Programs
+# there can create links and pipes in it, so the bot writes there without following links.
 
 LARGEST_COPY = 16 << 20
 """Bytes of a file that is copied."""
@@ -220,7 +223,7 @@ class Homes:
         self._environ = {name: environ[name] for name in ("PATH", "HOME") if name in environ}
 
     def of(self, cwd: str, *, agent: bool) -> Path:
-        """Agents and commands have one each: a login that an agent needs is no business of the tests."""
+        # Separate homes for agents and commands: tests must not see the login of an agent.
         key = hashlib.sha256(cwd.encode("utf-8", "surrogateescape")).hexdigest()[:16]
         return self._root / key / ("agent" if agent else "commands")
 
@@ -233,7 +236,10 @@ class Homes:
         return home
 
     def remove(self, cwd: str) -> str:
-        """Both of a worktree that is gone, through no link. Why they were left; empty: they are gone."""
+        """Remove both homes of a removed worktree, without following links.
+
+        Return why they were kept, or an empty string.
+        """
         homes = self.of(cwd, agent=True).parent
         if homes.is_symlink() or not homes.is_dir():
             return ""
@@ -248,7 +254,7 @@ class Homes:
 
     @cached_property
     def _identity(self) -> bytes:
-        """Under whose name commits are made. Nothing else of somebody's ~/.gitconfig: tokens can stand there."""
+        # The identity for commits. Nothing else of ~/.gitconfig is copied, because it may contain tokens.
         lines = ["[user]"]
         for key in ("name", "email"):
             command = ("git", "config", "--global", "--get", f"user.{key}")
@@ -260,7 +266,9 @@ class Homes:
 
 
 def _lives_in(homes: Path) -> int:
-    """A process in a sandbox sees them as somebody's home folder: only what is mounted for it tells. 0: nobody does."""
+    """Return the pid of a process that uses the homes, found by its mounts because inside a sandbox they have another
+    path; 0 if there is none.
+    """
     marks = (f"/{homes.parent.name}/{homes.name}/", f"/{homes.parent.name}/{homes.name} ")
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -271,7 +279,7 @@ def _lives_in(homes: Path) -> int:
 
 
 def _open_up(homes: Path) -> None:
-    """Caches come read-only (Go's modules), and what is in such a folder cannot be removed."""
+    # Some caches are read-only (Go's modules), and files in such a folder cannot be removed.
     for _, names, _, folder in os.fwalk(homes):
         for name in names:
             with contextlib.suppress(NotADirectoryError, FileNotFoundError):  # a link is no folder
@@ -284,7 +292,7 @@ def _open_up(homes: Path) -> None:
 
 
 def copy_into_home(source: Path, home: Path, name: Path) -> None:
-    """A file of the user's, as it is now. Whatever is changed in the copy is not changed in the file."""
+    """Copy a file of the user into the home; changes to the copy do not affect the original."""
     try:
         with source.open("rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -296,7 +304,7 @@ def copy_into_home(source: Path, home: Path, name: Path) -> None:
 
 
 def write_into_home(home: Path, name: Path, content: bytes) -> None:
-    """Below the home, whole or not at all, and through no link."""
+    """Write a file below the home, atomically and without following links."""
     try:
         with folder_below(home, name.parent.parts, make=0o700) as folder:
             UnsyncedDisk().replace(Path(name.name), content, folder=folder)

@@ -1,4 +1,4 @@
-"""What is mounted in the sandbox of the machine and of the repository. What is not named here is not there."""
+"""The mounts of the sandbox, from the machine and the repository. Nothing else is visible inside."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 from bot.core.errors import Refused
 
-# What everybody in the sandbox sees of the machine. No /run, no /var, no /home: the sockets of
-# docker, D-Bus, ssh agents and tmux lie there, and files of other people.
+# What every sandboxed program sees of the machine. No /run, no /var, no /home, which contain the sockets of docker,
+# D-Bus, ssh agents and tmux, and files of other people.
 
 SYSTEM_FOLDERS = tuple(map(Path, ("/usr", "/etc", "/opt", "/nix/store", "/gnu/store")))
 _MERGED = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
@@ -19,16 +19,14 @@ _HERE = Path(__file__).resolve().parents[2]
 
 
 def isolation_options() -> list[str]:
-    """No namespace but the network is shared. No capability is kept, not even by root, who could undo the mounts.
-
-    Not `--new-session`: an agent needs its terminal, and nobody else reads from that one.
-    """
+    # All namespaces except the network are separate. No capability is kept, even for root, who could undo the mounts.
+    # No `--new-session`: an agent needs its terminal, and nobody else reads from that one.
     names = ("user", "pid", "ipc", "uts", "cgroup-try")
     return [*(f"--unshare-{name}" for name in names), "--die-with-parent", "--cap-drop", "ALL"]
 
 
 def system_mounts() -> list[str]:
-    """The programs and settings of the machine, read-only, without what is not for everybody."""
+    """Return mounts of the machine's programs and settings, read-only, without files that are not world-readable."""
     words = [word for folder in SYSTEM_FOLDERS if folder.is_dir() for word in read_only(folder)]
     for path in map(Path, _MERGED):
         if path.is_symlink():
@@ -45,7 +43,7 @@ def system_mounts() -> list[str]:
 
 
 def program_folders(environ: Mapping[str, str]) -> list[Path]:
-    """Where programs are looked for, the bot's own Python and what of the bot is run beside an agent."""
+    """Return the folders of the PATH, the bot's own Python, and the bot's code that runs beside an agent."""
     on_path = (Path(one) for one in environ.get("PATH", "").split(os.pathsep) if one)
     code = (_HERE / "adapters", _HERE / "bot")
     found = [*on_path, Path(sys.prefix), Path(sys.base_prefix), *code]
@@ -53,7 +51,7 @@ def program_folders(environ: Mapping[str, str]) -> list[Path]:
 
 
 def packages_of(argv: Sequence[str]) -> list[Path]:
-    """A program is often a link: what it leads to, with the packages around it where it is a script among them."""
+    """Return the targets of programs that are links; for a script in node_modules, all packages around it."""
     found: list[Path] = []
     for word in argv:
         path = Path(word)
@@ -66,7 +64,7 @@ def packages_of(argv: Sequence[str]) -> list[Path]:
 
 
 def not_for_everybody(folder: Path) -> Iterator[Path]:
-    """What we may read there, and others may not: keys of the machine, where the bot is root or of a group of theirs."""
+    """Yield paths in the folder that the bot may read but others may not, such as keys of the machine."""
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
@@ -100,18 +98,15 @@ def hidden(path: Path) -> list[str]:
     return ["--ro-bind", "/dev/null", str(path)]
 
 
-# What is seen of a repository from one of its worktrees. Commits on `agent/…` can be made,
-# nothing else can be changed.
-#
-# Hooks, configuration, other branches, the index of the main checkout and what makes a worktree a
-# worktree are read-only; the main checkout and other worktrees are not there at all. What is
-# stored already in packs cannot be destroyed.
+# What a program in a worktree sees of the repository. It can commit on `agent/…` branches and change nothing else.
+# Hooks, configuration, other branches, the index of the main checkout and the files that define a worktree are
+# read-only; the main checkout and other worktrees are invisible. Packs that exist already cannot be destroyed.
 
 SMALL_FILE = 64 * 1024
 
 
 def checkout_mounts(cwd: Path) -> list[str]:
-    """The worktree that a program works in, with what git needs of the repository."""
+    """Return the mounts of a worktree, with what git needs of the repository."""
     pointer = cwd / ".git"
     if not pointer.exists() and not pointer.is_symlink():
         return writable(cwd)
@@ -142,7 +137,7 @@ def _repository_mounts(common: Path) -> list[str]:
         folder.mkdir(parents=True, exist_ok=True)
         words += writable(_itself(folder))
     for folder in (objects / "pack", objects / "info"):
-        # who could make it could say there which other folders to show
+        # created here, because whoever creates it could list further folders to mount
         folder.mkdir(exist_ok=True)
         words += read_only(_itself(folder))
     for other in _alternates(objects):
@@ -158,14 +153,14 @@ def _worktree_mounts(admin: Path) -> list[str]:
 
 
 def _itself(folder: Path) -> Path:
-    """What an agent without a sandbox has led elsewhere would be writable there."""
+    # An agent without a sandbox may have redirected the folder, whose target would then be writable.
     if folder.resolve() != folder:
         raise Refused(f"{folder} leads elsewhere", "Look who has made it a link, and undo that.")
     return folder
 
 
 def _common_folder(top: Path) -> Path | None:
-    """The git directory of the main checkout: a folder, or a file that points to it in submodules."""
+    """Return the git directory of the main checkout: a folder, or the target of a file in submodules."""
     own = top / ".git"
     if own.is_dir():
         return own.resolve()
@@ -174,7 +169,7 @@ def _common_folder(top: Path) -> Path | None:
 
 
 def _admin_folder(common: Path, cwd: Path) -> Path | None:
-    """Told by the repository, never by the worktree, which the agent can write; both have to agree."""
+    # Found through the repository, not the worktree, which the agent can write; both must agree.
     pointer = cwd / ".git"
     for one in sorted((common / "worktrees").glob("*")):
         if _first_line(one / "gitdir") == str(pointer) and _first_line(pointer) == f"gitdir: {one}":
@@ -183,7 +178,7 @@ def _admin_folder(common: Path, cwd: Path) -> Path | None:
 
 
 def _alternates(objects: Path) -> list[Path]:
-    """Other stores that this one borrows from."""
+    """Return the object stores that this one borrows from."""
     file = objects / "info" / "alternates"
     if not file.is_file() or file.is_symlink() or file.stat().st_size > SMALL_FILE:
         return []
@@ -192,7 +187,7 @@ def _alternates(objects: Path) -> list[Path]:
 
 
 def _first_line(file: Path) -> str:
-    """The first line of a small plain file."""
+    """Return the first line of a small regular file; empty if there is none."""
     if file.is_symlink() or not file.is_file() or file.stat().st_size > SMALL_FILE:
         return ""
     lines = file.read_text(encoding="utf-8", errors="surrogateescape").splitlines()

@@ -1,1 +1,4 @@
-"""The chat port on Slack: a Bolt application. Begin with chat.py; payloads.py has a function for each of Slack's payloads."""
+"""The chat port for Slack, built on Bolt.
+
+Start reading at chat.py; payloads.py has one function for each Slack payload.
+"""

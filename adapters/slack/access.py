@@ -1,4 +1,7 @@
-"""Who the bot is in its workspace, whether it may do what it must, and who belongs there. Anybody not known for certain is an outsider."""
+"""Check the bot's identity and permissions in its workspace, and who belongs to that workspace.
+
+Anybody not known for certain is treated as an outsider.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from adapters.slack.deliveries import Payload, object_in, text_in
 from bot.core.errors import Refused
 from bot.core.people import Person, Thread
 
-# Before anything is heard: do the tokens work, may the app do what it must, and who is it?
+# Checks made before the bot listens: do the tokens work, does the app have the scopes it needs, and who is the bot?
 
 REQUIRED_SCOPES = frozenset(
     {
@@ -38,23 +41,26 @@ REQUIRED_SCOPES = frozenset(
         "users:read",
     }
 )
-"""The manifest asks for exactly these."""
+"""The same scopes that the manifest asks for."""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """Who the bot is in the one workspace it is installed in."""
+    """The bot's identity in the one workspace it is installed in."""
 
     team: str
     user: str
-    """What people mention."""
+    """The user id of the bot, which people mention."""
     bot: str
-    """What stands beside its own messages."""
+    """The bot id that Slack attaches to the bot's own messages."""
     name: str = ""
 
 
 async def check_access(access: SlackAccess, places: Collection[str]) -> str:
-    """What Slack says to who would begin to listen now. Nothing changes there; the reason is raised where it says no."""
+    """Check that Slack accepts the tokens and describe the connection.
+
+    Changes nothing in Slack; raises Refused or Unavailable with the reason.
+    """
     async with session_for(access) as session:
         us = await check_installation(new_client(access, session), access, places)
     way = "by socket" if access.by_socket else f"by requests to {access.host}:{access.port}"
@@ -64,7 +70,10 @@ async def check_access(access: SlackAccess, places: Collection[str]) -> str:
 async def check_installation(
     client: AsyncWebClient, access: SlackAccess, places: Collection[str]
 ) -> Identity:
-    """All that has to be true before the bot listens. `places`: the channels of the allow-list, by full id."""
+    """Check everything that must be true before the bot listens.
+
+    `places`: the channels of the allow-list, by full id.
+    """
     us = await fetch_identity(client)
     if not any(place.partition(":")[0] == us.team for place in places):
         raise Refused(
@@ -76,7 +85,7 @@ async def check_installation(
 
 
 async def fetch_identity(client: AsyncWebClient) -> Identity:
-    """Ask Slack who this token is, and whether it may do what is needed."""
+    """Ask Slack whose token this is, and raise Refused unless it is a bot token with the required scopes."""
     with slack_errors("who am I"):
         told = await client.auth_test()
     _require_scopes(str(told.headers.get("x-oauth-scopes", "")))
@@ -94,7 +103,7 @@ async def fetch_identity(client: AsyncWebClient) -> Identity:
 
 
 async def require_way_in(client: AsyncWebClient, access: SlackAccess) -> None:
-    """Whether Slack can be heard at all: by socket, Slack is asked; by requests, they must be signed."""
+    """Raise Refused unless events can reach the bot: Socket Mode is tried out, HTTP requests need a signing secret."""
     if access.by_socket:
         await _require_socket(client, access.app_token)
     elif not access.signing_secret:
@@ -105,7 +114,7 @@ async def require_way_in(client: AsyncWebClient, access: SlackAccess) -> None:
 
 
 async def _require_socket(client: AsyncWebClient, app_token: str) -> None:
-    """The address that is given out here is not used, and lapses."""
+    # The address Slack returns here is not used and expires by itself.
     try:
         with slack_errors("opening a socket"):
             await client.apps_connections_open(app_token=app_token)
@@ -125,7 +134,7 @@ def _socket_remedy(code: str) -> str:
 
 
 def _require_scopes(told: str) -> None:
-    """Slack names them in a header; where it does not, calls will tell."""
+    # Slack lists the scopes in a response header. If the header is missing, a later call reports the missing scope.
     have = frozenset(scope.strip() for scope in told.split(",") if scope.strip())
     missing = sorted(REQUIRED_SCOPES - have) if have else []
     if missing:
@@ -135,7 +144,7 @@ def _require_scopes(told: str) -> None:
         )
 
 
-# Who somebody in Slack is, and whether they belong here.
+# Who a Slack user is, and whether they belong to this workspace.
 
 PLATFORM = "slack"
 _OUTSIDER_FLAGS = (
@@ -156,7 +165,10 @@ class _PendingPerson:
 
 
 class WorkspaceMembers:
-    """An answer holds for some minutes, and is shared by all who ask meanwhile."""
+    """Look up people and cache each answer for a few minutes.
+
+    Concurrent lookups of the same person share one request.
+    """
 
     def __init__(
         self,
@@ -175,14 +187,17 @@ class WorkspaceMembers:
         self._asked: dict[str, _PendingPerson] = {}
 
     async def person(self, user: str, home: str = "") -> Person:
-        """Unavailable when Slack cannot be asked. `home`: the workspace the event says they come from."""
+        """Return the person; raise Unavailable if Slack cannot be asked.
+
+        `home`: the workspace the event says the user comes from.
+        """
         person = await self._known(user)
         if home and home != self._team:
             return person.model_copy(update={"id": f"{home}:{user}", "outsider": True})
         return person
 
     async def close(self) -> None:
-        """Nobody is waiting for an answer any more."""
+        """Cancel all lookups that are under way."""
         tasks = [asked.answer for asked in self._asked.values()]
         self._asked.clear()
         for task in tasks:
@@ -196,7 +211,7 @@ class WorkspaceMembers:
             answer = asyncio.create_task(self._ask(user), name=f"who is {user}")
             asked = _PendingPerson(answer, self._monotonic() + self._holds)
             self._asked[user] = asked
-        # one of those who ask may be cancelled: the others still want to know
+        # one of the waiting callers may be cancelled; the others still need the answer
         return await asyncio.shield(asked.answer)
 
     async def _ask(self, user: str) -> Person:
@@ -221,7 +236,7 @@ class WorkspaceMembers:
 
 
 def person_from_profile(told: Mapping[str, object], user: str, team: str) -> Person:
-    """A member of the workspace, or an outsider. Pure."""
+    """Build a Person from a user profile. Anybody who is not a full member of the workspace is an outsider."""
     profile = told.get("profile")
     names = cast("Mapping[str, object]", profile) if isinstance(profile, Mapping) else {}
     name = names.get("display_name") or told.get("real_name") or told.get("name") or ""
@@ -234,15 +249,18 @@ def _has_failed(answer: asyncio.Task[Person]) -> bool:
     return answer.done() and (answer.cancelled() or answer.exception() is not None)
 
 
-# Channels that are shared with another organisation (Slack Connect): whatever stands in them is
-# read there, so nobody works in them unasked. Slack says of every message whether its channel is
-# shared, but not of a press: what was last said of a channel counts.
+# Channels shared with another organisation (Slack Connect): whatever the bot posts there is read by outsiders, so it
+# does not work in them unless the operator allows it. Slack says for every message whether its channel is shared, but
+# not for a button press: the last thing said about the channel counts.
 
 log = logging.getLogger("bot.slack")
 
 
 class SharedChannels:
-    """`allowed`: the full ids of channels in which the operator wants it all the same."""
+    """Remember which channels are shared with another organisation.
+
+    `allowed`: full ids of shared channels in which the operator wants the bot anyway.
+    """
 
     def __init__(self, allowed: Collection[str] = ()) -> None:
         self._allowed = frozenset(allowed)
@@ -264,6 +282,6 @@ class SharedChannels:
                 )
 
     def seen_in(self, thread: Thread, by: Person) -> Person:
-        """In such a channel nobody belongs here."""
+        """Return the person, as an outsider if the channel is shared and not allowed."""
         barred = thread.place in self._channels and thread.place not in self._allowed
         return by.model_copy(update={"outsider": True}) if barred else by

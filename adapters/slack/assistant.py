@@ -1,4 +1,6 @@
-"""Slack's features for agents, where a workspace has them: session status with a stop button, session titles, suggested prompts."""
+"""Slack's features for agents, in workspaces that have them: session status with a stop button, session titles,
+suggested prompts.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,8 @@ from bot.core.people import Thread
 from bot.core.states import Phase, Status, TaskState
 from bot.core.text import cut
 
-# Slack's own status of a thread's session, with its stop button. Whether the workspace has it,
-# and in which channels, is found out once a start; no card waits for it, and none fails with it.
+# Slack's own status of a thread's session, with its stop button. Whether the workspace supports it, and in which
+# channels, is found out once per start; no card waits for it, and no card fails because of it.
 
 log = logging.getLogger("bot.slack")
 
@@ -62,7 +64,7 @@ _STUCK_STATES = (TaskState.FAILED, TaskState.BLOCKED)
 
 class AgentStatus(StrEnum):
     PROCESSING = "processing"
-    """Slack offers its stop button."""
+    """The agent works; Slack shows its stop button."""
     SUSPENDED = "suspended"
     """A person must act."""
     ACTIVE = "active"
@@ -71,7 +73,10 @@ class AgentStatus(StrEnum):
 
 
 class AgentStatuses:
-    """The last sign that was wanted counts; those in between may be skipped."""
+    """Keep Slack's session status of each thread current.
+
+    Only the last requested status counts; earlier ones may be skipped.
+    """
 
     def __init__(self, client: AsyncWebClient, asides: BackgroundTasks) -> None:
         self._client = client
@@ -79,10 +84,10 @@ class AgentStatuses:
         self._wanted: dict[str, AgentStatus] = {}
         self._there = True
         self._without: set[str] = set()
-        """Channels of a kind that has no such sign."""
+        """Channels of a kind that does not support a session status."""
 
     def tell(self, thread: Thread, card: Card) -> None:
-        """Let the thread's sign say what the card means. Returns at once."""
+        """Show the status that follows from the card, in the background."""
         sign = agent_status_of(card)
         if sign is None or not self._there or thread.channel in self._without:
             return
@@ -113,7 +118,7 @@ class AgentStatuses:
             return
         if _STOP_NOT_SUBSCRIBED in _warnings(answer):
             self._give_up(_STOP_NOT_SUBSCRIBED)
-            # a sign that says "working" with a stop button nobody hears would stand there for an hour
+            # a status "working" whose stop button is not delivered to the bot would stay for an hour
             await self._set(thread, AgentStatus.ACTIVE)
 
     async def _set(self, thread: Thread, sign: AgentStatus) -> SlackAnswer:
@@ -131,7 +136,7 @@ class AgentStatuses:
 
 
 def agent_status_of(card: Card) -> AgentStatus | None:
-    """None: the card says nothing about it."""
+    """Return the session status that follows from the card, or None if the card does not change it."""
     match card:
         case ReceivedCard():
             return AgentStatus.PROCESSING
@@ -168,8 +173,8 @@ def _warnings(answer: SlackAnswer) -> list[str]:
     return [*str(answer.get("warning") or "").split(","), *more]
 
 
-# The title of a session in Slack's list of sessions: set once for each title, and never against
-# what a person has set since.
+# The title of a session in Slack's list of sessions: set once per title, so that a title a person has set since is not
+# overwritten.
 
 LONGEST_TITLE = 200
 TITLE_KEY = "session title"
@@ -177,7 +182,7 @@ _SESSION_UNKNOWN_ERRORS = frozenset({"session_not_found", "channel_not_found", "
 
 
 class SessionTitles:
-    """What was set is noted: after a restart it is not set again."""
+    """Set session titles. A title that was set is recorded, so that it is not set again after a restart."""
 
     def __init__(self, client: AsyncWebClient, ledger: PostingLedger) -> None:
         self._client = client
@@ -187,7 +192,10 @@ class SessionTitles:
         self._under_way: set[str] = set()
 
     def tell(self, thread: Thread, card: Card) -> None:
-        """Returns at once. Only the card that is edited all the time knows the title."""
+        """Set the title from a status card, in the background.
+
+        Other cards are ignored: only the status card carries the title.
+        """
         title = cut(on_one_line(card.title), LONGEST_TITLE) if isinstance(card, StatusCard) else ""
         if not title or not self._there or thread.key in self._under_way:
             return
@@ -209,7 +217,7 @@ class SessionTitles:
                 ),
             )
         except SlackDenied as refusal:
-            # where a session is not known to Slack yet, the next card tries again
+            # if Slack does not know the session yet, the next card tries again
             self._there = refusal.code in _SESSION_UNKNOWN_ERRORS
             log.info("a session has no title here", extra={"data": {"why": refusal.code}})
         else:
@@ -224,7 +232,7 @@ class SessionTitles:
             log.warning("not noted", extra={"data": {"why": full.reason}})
 
 
-# Prompts suggested where somebody talks to the bot alone: once a start for each channel.
+# Suggested prompts in direct conversations with the bot, set once per start and channel.
 
 PROMPTS = (
     ("Ask for a feature", "Add "),
@@ -232,7 +240,7 @@ PROMPTS = (
     ("What is running?", "sessions"),
     ("What do you understand?", "help"),
 )
-"""Title and message; the manifest says the same, for before the bot is asked."""
+"""Title and message of each prompt. The manifest repeats them for the time before the bot runs."""
 MOST_PEOPLE = 1_000
 
 
@@ -243,7 +251,7 @@ class SuggestedPrompts:
         self._suggested: dict[str, None] = {}
 
     async def suggest(self, channel: str) -> None:
-        """In a conversation of one person with the bot."""
+        """Set the suggested prompts in a one-to-one conversation with the bot."""
         if not self._there or channel in self._suggested:
             return
         self._suggested[channel] = None
@@ -251,7 +259,7 @@ class SuggestedPrompts:
             del self._suggested[next(iter(self._suggested))]
         prompts = [{"title": title, "message": message} for title, message in PROMPTS]
         try:
-            # no thread is named: for an agent, Slack would take the call and do nothing
+            # no thread is named: for an agent, Slack would accept the call and do nothing
             await call_slack(
                 "suggesting prompts",
                 lambda: self._client.assistant_threads_setSuggestedPrompts(

@@ -1,4 +1,4 @@
-"""SlackChat implements the chat port: it assembles what listens to Slack and what posts there."""
+"""SlackChat implements the chat port; it assembles the parts that listen to Slack and post there."""
 
 from __future__ import annotations
 
@@ -31,13 +31,16 @@ from bot.ports import Deliver, MayAsk, nobody_may_ask
 log = logging.getLogger("bot.slack")
 
 AT_ONCE = 20
-"""Messages into one channel; after them Slack takes one a second."""
+"""Size of the burst of messages per channel; after it Slack allows one message per second."""
 LONGEST_PAUSE = 30.0
 
 
 class SlackChat:
-    """Used as `async with`: it looks whether Slack lets the bot in before anything begins. Slack that does not answer
-    is no reason not to begin. `places` are the channels of the allow-list, by full id."""
+    """Use with `async with`: entering checks that Slack accepts the bot; a Slack that does not answer does not prevent
+    the start.
+
+    `places`: the channels of the allow-list, by full id.
+    """
 
     def __init__(
         self,
@@ -67,7 +70,7 @@ class SlackChat:
         self.health = ConnectionHealth(by_socket=access.by_socket)
 
     async def __aenter__(self) -> Self:
-        # not to be able to keep anything is a reason not to begin
+        # without storage the bot must not start
         self._ledger = await asyncio.to_thread(PostingLedger, self._folder / "cards.jsonl")
         self._session = session_for(self._access)
         try:
@@ -103,7 +106,7 @@ class SlackChat:
         await self._session.close()
 
     async def listen(self, deliver: Deliver) -> None:
-        """Until cancelled. Refused: Slack does not want this app any more."""
+        """Deliver messages until cancelled. Raises Refused if Slack no longer accepts the app."""
         us = await self._introduced()
         seen = await asyncio.to_thread(ChannelMarks, self._folder / "heard.json")
         reception = self._reception(us, seen, deliver)
@@ -163,7 +166,8 @@ class SlackChat:
         )
 
     def _unseen(self, thread: Thread, ts: str) -> tuple[str, ...]:
-        # a message's time is its place in the channel, given by Slack to ours as to everybody's
+        # a message's timestamp, given by Slack, is also its position in the channel, for the bot's messages as for all
+        # others
         return self._ledger.unseen(thread, lambda card: float(card) > float(ts))
 
     def _ear(self, reception: SlackReceiver, missed: MissedMessages) -> SocketMode | HttpMode:
@@ -179,7 +183,7 @@ class SlackChat:
         )
 
     async def _introduced(self) -> Identity:
-        """However long Slack does not answer."""
+        """Return the bot's identity, retrying for as long as Slack does not answer."""
         pause = 1.0
         while True:
             try:
@@ -195,6 +199,6 @@ class SlackChat:
         return us
 
     def _channels(self, us: Identity) -> list[str]:
-        """Those that are read again when something may have been missed."""
+        """Return the allowed channels of this workspace, which are read again after a gap."""
         listed = (place.partition(":") for place in sorted(self._places))
         return [channel for team, _, channel in listed if team == us.team and channel != "dm"]

@@ -1,6 +1,7 @@
-"""The client for Slack's Web API: one call, what its errors mean, and whether the thing may have been done all the same.
+"""The client for Slack's Web API: one call, what its errors mean, and whether the request may have taken effect despite
+an error.
 
-Tokens are never shown, nor logged.
+Tokens are never shown or logged.
 """
 
 from __future__ import annotations
@@ -24,8 +25,7 @@ from adapters.http import retry_after
 from bot.core.errors import PortError, Refused, Unavailable
 from bot.core.text import date_time
 
-# The way to Slack: its tokens and addresses, the one client for all calls, and what errors of the
-# library mean.
+# Access to Slack: its tokens and addresses, the one client for all calls, and the meaning of library errors.
 
 API_URL = "https://slack.com/api/"
 _LONGEST_CALL = 30.0
@@ -62,7 +62,10 @@ _CHANNEL_ERRORS = {
 
 @dataclass(frozen=True)
 class SlackAccess:
-    """Tokens and addresses. With an app token Slack is heard through a socket, else through requests to `port`."""
+    """Tokens and addresses.
+
+    With an app token the bot listens through a socket, otherwise for HTTP requests on `port`.
+    """
 
     bot_token: str = field(repr=False)
     app_token: str = field(default="", repr=False)
@@ -77,13 +80,16 @@ class SlackAccess:
 
 
 def session_for(access: SlackAccess) -> aiohttp.ClientSession:
-    """For all calls: a session for each would be a new connection each. Whoever asks for it closes it."""
+    """Return one HTTP session for all calls, because a session per call would open a new connection each time.
+
+    The caller closes it.
+    """
     limits = aiohttp.ClientTimeout(total=_LONGEST_CALL, connect=_CONNECTING)
     return new_session(access.api_url, limits)
 
 
 def new_client(access: SlackAccess, session: aiohttp.ClientSession) -> AsyncWebClient:
-    """It tries nothing again by itself: after a lost answer that would post twice."""
+    """Return a client without retries: after a lost answer a retry would post twice."""
     return AsyncWebClient(
         token=access.bot_token,
         base_url=access.api_url,
@@ -94,7 +100,7 @@ def new_client(access: SlackAccess, session: aiohttp.ClientSession) -> AsyncWebC
 
 
 def library_log() -> logging.Logger:
-    """The log of Slack's client. What it says while debugging holds what must not be kept."""
+    # The debug output of Slack's client contains secrets, so its level is fixed at INFO.
     log = logging.getLogger("bot.slack.sdk")
     log.setLevel(logging.INFO)
     if not log.filters:
@@ -103,7 +109,9 @@ def library_log() -> logging.Logger:
 
 
 class _DiscreetFilter(logging.Filter):
-    """It would show the keys in addresses, and a traceback every few seconds for as long as Slack is away."""
+    """Hides keys in addresses, and drops tracebacks and repeated lines, which the library would log every few seconds
+    while Slack is unreachable.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -121,7 +129,10 @@ class _DiscreetFilter(logging.Filter):
 
 @contextmanager
 def slack_errors(what: str) -> Iterator[None]:
-    """Around a call: `what` it was for stands in the reason, as in «Slack did not answer (asking who U1 is)»."""
+    """Translate library errors of a call into PortError.
+
+    `what` names the call in the reason, as in «Slack did not answer (asking who U1 is)».
+    """
     try:
         yield
     except (SlackApiError, aiohttp.ClientError, TimeoutError, OSError) as error:
@@ -129,7 +140,7 @@ def slack_errors(what: str) -> Iterator[None]:
 
 
 def port_error(error: Exception, what: str) -> PortError:
-    """What the error of a library means to the bot."""
+    """Return the PortError that corresponds to a library error."""
     if isinstance(error, SlackApiError):
         return _error_of_answer(error, what)
     if isinstance(error, TimeoutError):
@@ -138,12 +149,12 @@ def port_error(error: Exception, what: str) -> PortError:
 
 
 def error_code(error: SlackApiError) -> str:
-    """Slack's own name of the error; empty where it did not even say that."""
+    """Return Slack's own code of the error; empty if it sent none."""
     return str(_content(error).get("error", ""))
 
 
 def error_code_behind(error: PortError) -> str:
-    """Slack's own name of what is behind an error of ours."""
+    """Return Slack's own code of the error that caused a PortError; empty if there is none."""
     return error_code(error.__cause__) if isinstance(error.__cause__, SlackApiError) else ""
 
 
@@ -176,7 +187,7 @@ def _error_of_answer(error: SlackApiError, what: str) -> PortError:
 
 
 def _content(error: SlackApiError) -> Mapping[str, object]:
-    """A gateway in between may answer with something else than Slack's JSON."""
+    # A gateway in between may answer with something other than Slack's JSON.
     content = getattr(error.response, "data", None)
     return content if isinstance(content, Mapping) else {}
 
@@ -187,16 +198,18 @@ def _status(error: SlackApiError) -> int:
 
 
 def _wait_named(error: SlackApiError) -> float | None:
-    """Seconds, if Slack names them."""
+    """Return the delay Slack asks for, in seconds, or None."""
     headers = getattr(error.response, "headers", None) or {}
     return retry_after(str(headers.get("Retry-After", "")), str(headers.get("Date", "")))
 
 
-# One call to Slack: it waits as long as it is told to, and a failure says whether the thing may
-# have been done all the same.
+# One call to Slack: it waits out rate limits, and an error says whether the request may have taken effect.
 
 LONGEST_WAIT = 60.0
-"""Seconds of waiting in one call, all in all. Whoever is to wait longer does so without holding up others."""
+"""Total seconds one call may wait for rate limits.
+
+Longer waits are left to the caller, so that they do not block others.
+"""
 
 _NEVER_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 _UNNAMED_WAIT = 1.0
@@ -205,11 +218,11 @@ SlackAnswer = dict[str, Any]
 
 
 class AnswerLost(Unavailable):
-    """No answer came, or a broken one: what was asked for may have been done."""
+    """No answer arrived, or a broken one: the request may have taken effect."""
 
 
 class SlackDenied(Refused):
-    """Slack said no. `code` is Slack's own word for the reason, `details` what it says besides."""
+    """Slack refused the call. `code`: Slack's own error code; `details`: its further messages."""
 
     def __init__(self, reason: str, remedy: str, code: str, details: tuple[str, ...] = ()) -> None:
         super().__init__(reason, remedy)
@@ -218,7 +231,7 @@ class SlackDenied(Refused):
 
 
 async def call_slack(what: str, call: Callable[[], Awaitable[AsyncSlackResponse]]) -> SlackAnswer:
-    """The answer to a call. `what` it is for stands in every reason."""
+    """Call Slack and return its answer, waiting out rate limits. `what` names the call in every error."""
     waited = 0.0
     while True:
         try:
@@ -234,7 +247,7 @@ async def call_slack(what: str, call: Callable[[], Awaitable[AsyncSlackResponse]
 
 
 def call_error(error: Exception, what: str) -> PortError:
-    """What went wrong, and what may have come of it."""
+    """Return the PortError for a failed call; AnswerLost if the request may have taken effect."""
     meaning = port_error(error, what)
     if isinstance(meaning, Refused):
         if not isinstance(error, SlackApiError):
@@ -246,7 +259,7 @@ def call_error(error: Exception, what: str) -> PortError:
 
 
 def _pause(error: Exception) -> float | None:
-    """How long Slack wants to be left alone; None: it is something else."""
+    """Return how long to wait, in seconds, or None if the error is no rate limit."""
     if not _is_rate_limited(error):
         return None
     meaning = port_error(error, "")
@@ -266,26 +279,26 @@ def _never_done(error: Exception) -> bool:
 
 
 def _is_rate_limited(error: Exception) -> bool:
-    """Told to come back later, before anything was done."""
+    """Whether Slack refused the call because of its rate limit, before doing anything."""
     if not isinstance(error, SlackApiError):
         return False
     status = getattr(error.response, "status_code", None) or getattr(error.response, "status", 0)
     return status == 429 or error_code(error) in ("ratelimited", "rate_limited")
 
 
-# What is done in the background: it may fail, and neither delays a card nor makes one fail.
+# Background work: it may fail, and neither delays a card nor makes one fail.
 
 log = logging.getLogger("bot.slack")
 
 
 class BackgroundTasks:
-    """Whoever has one closes it: then nothing of it goes on."""
+    """Runs work in the background; `close` cancels all of it."""
 
     def __init__(self) -> None:
         self._under_way: set[asyncio.Task[None]] = set()
 
     def begin(self, what: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Do it in the background. `what` it is stands in the log if it fails."""
+        """Start work in the background. `what` names it in the log if it fails."""
         task = asyncio.create_task(_run_logged(what, work))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
@@ -302,16 +315,19 @@ async def _run_logged(what: str, work: Callable[[], Awaitable[None]]) -> None:
     except PortError as problem:
         log.warning("left undone", extra={"data": {"what": what, "why": problem.reason}})
     except Exception:
-        # the edge of a task nobody waits for: a bug here must be seen, and stops nothing
+        # nobody waits for this task: log a bug in it, but let nothing else fail
         log.exception("left undone", extra={"data": {"what": what}})
 
 
-# How the connection to Slack is doing, in facts for people: since when, how often it was renewed,
-# when Slack last said something.
+# Health of the connection to Slack, in facts for people: since when it exists, how often it was renewed, when Slack
+# last sent something.
 
 
 class ConnectionHealth:
-    """`now` is the time of day. Whoever listens tells of every change; to ask costs nothing."""
+    """Record the health of the connection.
+
+    `now`: returns the time of day. The listener reports every change; reading makes no calls.
+    """
 
     def __init__(
         self, *, by_socket: bool = True, now: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -324,7 +340,10 @@ class ConnectionHealth:
         self._heard: datetime | None = None
 
     def connected(self, epoch: str) -> None:
-        """`epoch`: the name of the connection. Told again and again for as long as it lasts."""
+        """Record that the connection is up.
+
+        `epoch` identifies the connection; repeated calls with the same one are allowed.
+        """
         if epoch != self._epoch:
             self._epoch, self._connections, self._since = epoch, self._connections + 1, None
         self._since = self._since or self._now()

@@ -1,4 +1,6 @@
-"""Listening to Slack, through a socket (Socket Mode) or for signed HTTP requests; and up to where each channel was heard."""
+"""Listens to Slack through a socket (Socket Mode) or for signed HTTP requests, and records how far each channel has
+been read.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ from adapters.state_files import JsonFile
 from bot.core.errors import Refused, Unavailable
 from bot.core.facts import Fact
 
-# Socket Mode. The connection is watched from outside, as it may die without a word.
+# Socket Mode. The connection is watched from outside, because it may die silently.
 
 log = logging.getLogger("bot.slack")
 _GOODBYE_SECONDS = 1.0
@@ -41,21 +43,21 @@ _GOODBYE_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class SocketTiming:
-    """Seconds."""
+    """Intervals in seconds, except `failures`."""
 
     ping: float = 4.0
     look: float = 0.25
-    """Between two looks at the connection."""
+    """Interval between checks of the connection."""
     dead_url: float = 3.0
-    """So long without a connection, and the address it is tried at is given up."""
+    """After this long without a connection the current socket address is discarded."""
     rebuild: float = 60.0
-    """So long without one, and everything is built anew."""
+    """After this long without a connection the client is rebuilt."""
     keep_alive: float = 60.0
-    """Between two calls that show both sides that the other is there."""
+    """Interval between API calls that keep the connection alive."""
     failures: int = 3
-    """So many of these calls in a row may fail."""
+    """Number of consecutive keep-alive failures after which the client is rebuilt."""
     gap: float = 10.0
-    """Longer out of touch, and something may have been missed."""
+    """After a longer interruption events may have been missed."""
     draining: float = 3.0
 
 
@@ -64,15 +66,20 @@ def _ignore_gap(since: float) -> None:
 
 
 def missed_since(proof: float | None, now: float, gap: float) -> float | None:
-    """Since when something may have been missed; None: nothing. After the clock was set back nobody knows how long it
-    was, so it may have been long."""
+    """Return since when events may have been missed, or None.
+
+    If the clock was set back, the length of the gap is unknown and events are assumed to be missed.
+    """
     if proof is None or abs(now - proof) <= gap:
         return None
     return min(proof, now)
 
 
 class SocketMode:
-    """`on_gap` is told since when (seconds of the clock) something may have been missed."""
+    """Listens in Socket Mode.
+
+    `on_gap` receives the time (seconds of the clock) since when events may have been missed.
+    """
 
     def __init__(
         self,
@@ -91,12 +98,12 @@ class SocketMode:
         self._rhythm = rhythm or SocketTiming()
         self._health = health or ConnectionHealth()
         self._proof: float | None = None
-        """When Slack was last known to be there."""
+        """When Slack was last known to be connected."""
         self._epoch = ""
         self.connected = False
 
     async def listen(self) -> None:
-        """Until cancelled; Refused as soon as Slack does not want this app any more."""
+        """Listen until cancelled. Raises Refused as soon as Slack no longer accepts the app."""
         while True:
             line = SocketConnection(self._client, self._app_token, self._app, self._rhythm)
             try:
@@ -107,7 +114,7 @@ class SocketMode:
             log.warning("the connection to Slack is built anew")
 
     async def _serve(self, line: SocketConnection) -> None:
-        """Returns when this line is beyond hope."""
+        """Run the connection until it has to be rebuilt; raises Refused if Slack refuses for good."""
         tasks = [
             asyncio.create_task(self._watch(line), name="slack: watch"),
             asyncio.create_task(self._keep_alive(), name="slack: keep alive"),
@@ -123,7 +130,7 @@ class SocketMode:
             await _end_tasks([*tasks, connecting])
 
     async def _watch(self, line: SocketConnection) -> None:
-        """The library tries a dead address for ever; without one it asks for a new one."""
+        # The library retries a dead address for ever; without an address it asks for a new one.
         last = given_up = monotonic()
         while monotonic() - last < self._rhythm.rebuild:
             await asyncio.sleep(self._rhythm.look)
@@ -142,7 +149,7 @@ class SocketMode:
         self._health.lost()
 
     async def _note(self, line: SocketConnection) -> None:
-        """A new connection after a while without any: Slack does not keep what was said meanwhile."""
+        # Slack does not keep events for the time without a connection, so a reconnect after a gap is reported.
         epoch = await line.session_id()
         self._health.connected(epoch)
         if epoch != self._epoch:
@@ -155,7 +162,7 @@ class SocketMode:
         self._proof = max(self._proof or 0.0, line.last_ping_pong_time or 0.0)
 
     async def _keep_alive(self) -> None:
-        """Sockets through which nothing comes any more have come back to life with any call."""
+        # Sockets that had silently stopped delivering events came back to life with any API call.
         failed = 0
         while failed < self._rhythm.failures:
             await asyncio.sleep(self._rhythm.keep_alive)
@@ -170,7 +177,7 @@ class SocketMode:
 
 
 class SocketConnection(SocketModeClient):
-    """The library's client; its tasks are kept, and it tells when Slack refuses for good."""
+    """The library's client, which also keeps track of its tasks and reports when Slack refuses for good."""
 
     def __init__(
         self, client: AsyncWebClient, app_token: str, app: AsyncApp, rhythm: SocketTiming
@@ -188,7 +195,7 @@ class SocketConnection(SocketModeClient):
         self.socket_mode_request_listeners.append(self._hear)
 
     async def issue_new_wss_url(self) -> str:
-        """The library would ask again for ever."""
+        # The library would retry for ever after a refusal.
         try:
             return await super().issue_new_wss_url()
         except SlackApiError as error:
@@ -208,7 +215,7 @@ class SocketConnection(SocketModeClient):
     async def run_message_listeners(self, message: dict[str, Any], raw_message: str) -> None:
         connections = message.get("num_connections", 1)
         if message.get("type") == "hello" and connections > 1:
-            # each word goes to one of them only; for a moment it may be the bot's own last one
+            # Slack delivers each event to one connection only; for a moment the other may be the bot's own previous one
             log.warning(
                 "not the only connection: does another bot run with the same app token?",
                 extra={"data": {"connections": connections}},
@@ -219,18 +226,18 @@ class SocketConnection(SocketModeClient):
         await super().run_message_listeners(message, raw_message)
 
     async def end(self) -> None:
-        """What is being taken is still acknowledged; then nothing of it is left."""
+        """Finish the events being handled and acknowledge them, then close the connection."""
         own = (self.message_receiver, self.current_session_monitor, self.message_processor)
         await _end_tasks(task for task in own if task)
         if self._handling:
             await asyncio.wait(self._handling, timeout=self._rhythm.draining)
             await _end_tasks(self._handling)
-        with suppress(TimeoutError):  # the other side may be mute
+        with suppress(TimeoutError):  # the other side may not respond
             async with asyncio.timeout(_GOODBYE_SECONDS):
                 await self.disconnect()
         await self.close()
         if not self.refused.cancel() and not self.refused.cancelled():
-            self.refused.exception()  # whoever waited has been told
+            self.refused.exception()  # the waiting caller has received the exception
 
     async def _hear(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
         answer = await run_async_bolt_app(self._app, request)
@@ -238,27 +245,27 @@ class SocketConnection(SocketModeClient):
 
 
 async def _end_tasks(tasks: Iterable[asyncio.Future[Any]]) -> None:
-    """End them, and see them ended."""
+    """Cancel the tasks and wait for their end."""
     ending = list(tasks)
     for task in ending:
         task.cancel()
     await asyncio.gather(*ending, return_exceptions=True)
 
 
-# Signed HTTP requests: what is not signed by Slack, or is old, is turned away.
+# Signed HTTP requests: unsigned or old requests are rejected.
 
 EVENTS_PATH = "/slack/events"
 _DRAIN_SECONDS = 3.0
 
 
 class HttpMode:
-    """Listens on host and port for as long as `listen` runs."""
+    """Listens for HTTP requests while `listen` runs."""
 
     def __init__(self, access: SlackAccess, app: AsyncApp) -> None:
         self._access = access
         self._app = app
         self.port = 0
-        """Where it really listens, as soon as it does."""
+        """The actual port, set once it is listening."""
 
     async def listen(self) -> None:
         if not self._access.signing_secret:
@@ -292,8 +299,7 @@ class HttpMode:
         return await to_aiohttp_response(answer)
 
 
-# Up to where each channel has been heard, kept in a small file: never later than what was really
-# taken.
+# How far each channel has been read, kept in a small file. A mark is never later than what was really accepted.
 
 _SMALLEST_STEP = 1e-6
 
@@ -305,13 +311,13 @@ class _SavedMarks(Fact):
 @dataclass
 class _ChannelMark:
     newest: float = 0.0
-    """Of the messages that were taken."""
+    """Timestamp of the newest accepted message."""
     held: float | None = None
-    """It may be that something after this was missed."""
+    """Messages after this time may have been missed."""
     arrived: set[float] = field(default_factory=set[float])
-    """Messages that are being taken."""
+    """Timestamps of messages being processed."""
     failed: set[float] = field(default_factory=set[float])
-    """Messages that could not be taken."""
+    """Timestamps of messages that could not be accepted."""
 
     @property
     def mark(self) -> float:
@@ -320,7 +326,10 @@ class _ChannelMark:
 
 
 class ChannelMarks:
-    """Times are Slack's, in seconds. What is on disk may lag behind: then some is read again, under the same ids."""
+    """Per-channel read marks, as Slack timestamps in seconds.
+
+    The file may lag behind; then messages are read again, under the same ids.
+    """
 
     def __init__(self, path: Path) -> None:
         self._file = JsonFile(path, _SavedMarks)
@@ -332,7 +341,7 @@ class ChannelMarks:
         }
 
     def mark(self, channel: str) -> float | None:
-        """Everything up to then was taken; None: nothing was ever heard there."""
+        """Return the time up to which everything was accepted, or None if nothing was ever received there."""
         return self._channels[channel].mark if channel in self._channels else None
 
     def channels(self) -> tuple[str, ...]:
@@ -340,7 +349,7 @@ class ChannelMarks:
 
     @contextmanager
     def taking(self, channel: str, ts: str) -> Iterator[None]:
-        """Around taking a message. If that fails, the mark stays before it."""
+        """Context for processing a message. If it fails, the mark stays before the message."""
         when = float(ts)
         known = self._channels.setdefault(channel, _ChannelMark(newest=when - _SMALLEST_STEP))
         known.arrived.add(when)
@@ -356,30 +365,30 @@ class ChannelMarks:
             known.arrived.discard(when)
 
     def begin(self, channels: Iterable[str], now: float) -> None:
-        """Channels that are new are heard from now on."""
+        """Start marks at `now` for channels without one."""
         for channel in channels:
             self._channels.setdefault(channel, _ChannelMark(newest=now))
 
     def rewind(self, when: float) -> None:
-        """It may be that something after this was missed, anywhere."""
+        """Record for every channel that messages after `when` may have been missed."""
         for known in self._channels.values():
             known.held = min(known.mark, when)
 
     def caught_up(self, channel: str) -> None:
-        """All that is still there has been read again, and taken."""
+        """Record that everything missed in the channel has been read again and accepted."""
         if channel in self._channels:
             self._channels[channel].held = None
             self._channels[channel].failed.clear()
 
     @property
     def behind(self) -> tuple[str, ...]:
-        """Channels in which something waits to be read again."""
+        """Return the channels in which something has to be read again."""
         return tuple(
             name for name, one in self._channels.items() if one.failed or one.held is not None
         )
 
     def save(self) -> None:
-        """Replaced in one step, and only when something has changed."""
+        """Write the marks atomically, if they changed."""
         marks = {name: one.mark for name, one in self._channels.items()}
         if marks != self._saved or not self._file.path.exists():
             self._file.write(_SavedMarks(channels=marks))

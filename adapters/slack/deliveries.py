@@ -1,4 +1,4 @@
-"""What came from Slack, as data. Who the person is has not been looked up yet."""
+"""Slack payloads as typed data, before the sender has been looked up."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ from bot.core.events import (
 )
 from bot.core.people import Person, Thread
 
-# Files that stand beside a message, and which of them can be read as text, by what Slack says of
-# them alone.
+# Files attached to a message, and which of them can be read as text, judged only by Slack's metadata.
 
 MOST_FILES = 5
 MOST_NAMED = 10
@@ -48,7 +47,7 @@ _TEXT_APPLICATION_TYPES = frozenset(
         "x-shellscript", "x-sql", "x-tex", "x-toml", "x-typescript", "x-yaml", "xml", "yaml",
     }
 )  # fmt: skip
-"""Of the types called applications, those that are text."""
+"""The `application/…` types that are text."""
 _UNKNOWN_TYPES = ("", "application/octet-stream")
 _SLACK_TEXT_TYPES = frozenset(
     {
@@ -58,9 +57,9 @@ _SLACK_TEXT_TYPES = frozenset(
         "typescript", "vb", "xml", "yaml",
     }
 )  # fmt: skip
-"""Slack's own names of types, for where it knows no other."""
+"""Slack's own file types, used if it gives no MIME type."""
 _NOT_TEXT_TYPES = frozenset({"text/rtf", "text/richtext"})
-"""Text, but full of marks of a word processor."""
+"""Text types full of word processor markup."""
 
 
 @dataclass(frozen=True)
@@ -68,13 +67,13 @@ class OfferedFile:
     name: str
     url: str = ""
     kind: str = ""
-    """Its type, by its MIME name."""
+    """MIME type of the file."""
     problem: str = ""
-    """Why it is not even asked for."""
+    """Why the file is not downloaded; empty if it is."""
 
 
 def files_in(event: Mapping[str, Any], team: str) -> tuple[OfferedFile, ...]:
-    """Those of a message, the first few of them to be read."""
+    """Return the files of a message; only the first few are to be read."""
     told = event.get("files")
     files = [one for one in told if isinstance(one, Mapping)] if isinstance(told, list) else []
     found: list[OfferedFile] = []
@@ -88,7 +87,7 @@ def files_in(event: Mapping[str, Any], team: str) -> tuple[OfferedFile, ...]:
 
 
 def decoded_text(content: bytes) -> str | None:
-    """None: it is none, or not in UTF-8."""
+    """Return the text, or None if the content is not UTF-8 text."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -136,7 +135,7 @@ def _is_text(kind: str, slacks: str) -> bool:
 
 
 Payload = Mapping[str, Any]
-"""JSON as Slack sends it: anything may be missing."""
+"""JSON as Slack sends it: any key may be missing."""
 
 
 @dataclass(frozen=True)
@@ -144,17 +143,17 @@ class Talk:
     text: str
     mention: bool
     ts: str = field(default="", compare=False)
-    """Of the message; empty: it stands in none."""
+    """Timestamp of the message; empty if there is no message."""
     files: tuple[OfferedFile, ...] = ()
-    """What stands beside it, unread."""
+    """Attached files, not yet read."""
 
 
 @dataclass(frozen=True)
 class MessageEdit:
-    """A message says something else now."""
+    """The text of a message was changed."""
 
     of: str
-    """The id under which it was delivered."""
+    """The id under which the message was delivered."""
     text: str
 
 
@@ -171,17 +170,17 @@ class PressedButton:
     text: str = ""
     answers: Mapping[int, str] = field(default_factory=dict[int, str])
     trigger: str = ""
-    """What opens a window, where its answer is to be read in one."""
+    """Slack's trigger id, which allows a window to be opened for the answer."""
 
 
 @dataclass(frozen=True)
 class HomeVisit:
-    """Somebody looks at their home."""
+    """A user opens the home tab."""
 
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """Which model is to be asked, as a form says."""
+    """The LLM endpoint and model submitted in a form."""
 
     base_url: str
     model: str
@@ -189,17 +188,17 @@ class ModelSettings:
 
 @dataclass(frozen=True)
 class FormRequest:
-    """Asked for in a form: its thread is still to be begun, in the channel it is for."""
+    """A feature requested in a form; its thread still has to be created in the chosen channel."""
 
     form: str
     text: str
     spec: bool = False
-    """A spec of it is wanted, and nothing more."""
+    """Only a spec is requested."""
 
 
 @dataclass(frozen=True)
 class FormOpening:
-    """A button that leads to a form. The form is opened only if the person is let."""
+    """A press of a button that opens a form. The form is opened only if the person has permission."""
 
     verb: Verb
     trigger: str
@@ -223,11 +222,11 @@ class Delivery:
         | FormRequest
     )
     home: str = ""
-    """The workspace they come from, if that was told."""
+    """The user's workspace, if the event names it."""
 
     @property
     def line(self) -> str:
-        """Whose turn it shares: that of its thread; on a page of their own, everybody has one."""
+        """Key of the queue the delivery waits in: that of its thread or, on a home tab, that of its user."""
         return f"{self.thread.key}:{self.user}" if self.thread.home else self.thread.key
 
     def event(self, by: Person) -> FromPeople:
@@ -247,8 +246,8 @@ class Delivery:
             case FormOpening(verb=verb):
                 return Opened(id=id, at=at, by=by, verb=verb)
             case FormRequest():
-                # whether they may is all that is asked before its thread is there; after a no
-                # the same form may be sent again for another channel
+                # only the permission is checked before the thread exists; after a refusal the same form may be sent
+                # again for another channel
                 return Opened(id=f"{id}:may:{self.thread.channel}", at=at, by=by, verb=Verb.BEGIN)
             case HomeVisit():
                 return Visited(id=id, at=at, by=by)
@@ -260,23 +259,23 @@ class Delivery:
 
 @dataclass(frozen=True)
 class IncompleteForm:
-    """A form without what it is for. The one who sent it is told beside the fields."""
+    """A form with missing input; the errors are shown beside its fields."""
 
     errors: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class NotForBot:
-    """It is not for the bot."""
+    """A payload that is not for the bot."""
 
     why: str
     talked: Thread | None = None
-    """Where people talked to each other."""
+    """The thread, if people talked to each other there."""
 
 
 @dataclass(frozen=True)
 class PageTurned:
-    """Another page of a window is wanted."""
+    """A user turns to another page of a window."""
 
     view: str
     page: int
@@ -289,25 +288,25 @@ class WindowClosed:
 
 @dataclass(frozen=True)
 class MessagesTabOpened:
-    """Somebody looks at their messages with the bot: prompts may be suggested there."""
+    """A user opens the direct messages with the bot, where prompts may be suggested."""
 
     user: str
     channel: str
 
 
 ScreenEvent = PageTurned | WindowClosed | MessagesTabOpened
-"""What concerns only what one person sees, and nobody else."""
+"""Events that only affect what one person sees."""
 PayloadMeaning = Delivery | IncompleteForm | ScreenEvent | NotForBot
 
 
 def object_in(body: Payload, name: str) -> Payload:
-    """An object inside another; empty where there is none."""
+    """Return a nested object; empty if there is none."""
     inner = body.get(name)
     return cast("Payload", inner) if isinstance(inner, Mapping) else {}
 
 
 def text_in(body: Payload, name: str) -> str:
-    """A text; empty where there is none."""
+    """Return a string value; empty if there is none."""
     inner = body.get(name)
     return inner if isinstance(inner, str) else ""
 
@@ -317,7 +316,9 @@ def is_direct_message(channel: str, kind: str = "") -> bool:
 
 
 def time_of(stamp: str, otherwise: datetime) -> datetime:
-    """Slack's times are seconds with a fraction that makes them unique."""
+    """Convert a Slack timestamp (seconds with a fraction that makes it unique); `otherwise` is returned if it is
+    invalid.
+    """
     try:
         return datetime.fromtimestamp(float(stamp), UTC)
     except (ValueError, OverflowError, OSError):

@@ -1,4 +1,4 @@
-"""Files that come with messages are downloaded, and documents are uploaded into their threads."""
+"""Downloads the files attached to messages, and uploads documents into threads."""
 
 from __future__ import annotations
 
@@ -30,15 +30,14 @@ from bot.core.events import Attached
 from bot.core.people import Person, Thread
 from bot.ports import MayAsk, nobody_may_ask
 
-# Text files that come with a message: read from Slack's own file host alone, within bounds of
-# size and time; else a reason why not. The token goes nowhere else: not to a host that an event
-# names, and along no redirect.
+# Text files attached to a message are read only from Slack's own file host, within limits of size and time; otherwise a
+# reason is given. The token is sent nowhere else: not to a host that an event names, and not along a redirect.
 
 log = logging.getLogger("bot.slack")
 
 FILE_HOST = "https://files.slack.com"
 FILE_PATIENCE = 2.0
-"""Seconds for the files of a message: Slack waits three for a word that it was taken."""
+"""Seconds for all files of a message. Slack waits three seconds for an acknowledgement."""
 _HOST_OF_URL = re.compile(r"\Ahttps?://[^/?#]+")
 _FILE_PATH = re.compile(r"/files-pri/[A-Za-z0-9_-]+/(?:download/)?[^/\\\s]+", re.ASCII)
 _NOT_HANDED_OVER = "Slack did not hand it over."
@@ -46,7 +45,7 @@ _NOT_ALLOWED = "Slack does not hand it over: the app needs the scope files:read.
 
 
 class SlackFiles:
-    """`knows`: whether a thread has anything of the bot's in it."""
+    """Reads attached files. `knows`: whether the bot has posted in a thread."""
 
     def __init__(
         self,
@@ -61,14 +60,17 @@ class SlackFiles:
         self._homes = (FILE_HOST, *_HOST_OF_URL.findall(client.base_url))
 
     async def beside(self, said: Delivery) -> tuple[Attached, ...]:
-        """Of what is said to the bot. What people show each other elsewhere is not looked into."""
+        """Return the files of a message addressed to the bot. Files of other conversations are not read."""
         what = said.what
         if not isinstance(what, Talk) or not (what.mention or self._knows(said.thread)):
             return ()
         return await self.read(what.files)
 
     async def read(self, offered: Sequence[OfferedFile]) -> tuple[Attached, ...]:
-        """Each with its text, or with what kept it from being read. No error: the words beside them count more."""
+        """Return each file with its text, or with the reason why it could not be read.
+
+        It does not raise: the message itself matters more.
+        """
         return tuple(await asyncio.gather(*map(self._read, offered)))
 
     async def _read(self, file: OfferedFile) -> Attached:
@@ -80,13 +82,13 @@ class SlackFiles:
         except TimeoutError:
             text, problem = "", "Slack did not hand it over in time."
         except (aiohttp.ClientError, OSError) as error:
-            # by its type only: the whole would show the address
+            # only the type: the full error would show the address
             log.warning("a file was not read", extra={"data": {"why": type(error).__name__}})
             text, problem = "", _NOT_HANDED_OVER
         return Attached(name=file.name, text=text, problem=problem)
 
     async def _text(self, file: OfferedFile) -> tuple[str, str]:
-        """What is in it; or why not."""
+        """Return the text of the file and the problem; one of them is empty."""
         session = self._client.session
         if session is None or not self._is_kept_by_slack(file.url):
             return "", "It is not kept by Slack itself."
@@ -106,7 +108,8 @@ class SlackFiles:
         return ("", NO_TEXT) if text is None else (text, "")
 
     def _is_kept_by_slack(self, url: str) -> bool:
-        """With the slash behind it the host is told beyond doubt, however the rest is read; and only a file is asked for."""
+        # The prefix ends with a slash, so the host is unambiguous however the rest is parsed; and only file paths are
+        # requested.
         return any(
             url.startswith(home) and _FILE_PATH.fullmatch(url.removeprefix(home))
             for home in self._homes
@@ -114,7 +117,7 @@ class SlackFiles:
 
 
 def _refusal(answer: aiohttp.ClientResponse, file: OfferedFile) -> str:
-    """Where the app may not read files, Slack leads to its login page, or shows it."""
+    # If the app may not read files, Slack redirects to its login page or shows it.
     if answer.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         return _NOT_ALLOWED
     if HTTPStatus.MULTIPLE_CHOICES <= answer.status < HTTPStatus.BAD_REQUEST:
@@ -131,8 +134,8 @@ async def _read_at_most(stream: aiohttp.StreamReader, most: int) -> bytes:
     return bytes(content)
 
 
-# What comes with somebody's words. It is fetched only for those who may ask for something: the
-# gate, which refuses strangers, comes later.
+# Attachments of a message. They are fetched only for people who may request something, because the gate, which refuses
+# strangers, runs later.
 
 FetchAttachments = Callable[[Delivery], Awaitable[Sequence[Attached]]]
 
@@ -143,14 +146,17 @@ class Attachments:
     may_ask: MayAsk = nobody_may_ask
 
     async def beside(self, delivery: Delivery, by: Person) -> tuple[Attached, ...]:
-        """The gate, which says no to a stranger, comes after this."""
+        """Return the attachments of a message; empty if the person may not request anything.
+
+        The gate runs only after this.
+        """
         if not self.may_ask(delivery.thread, by):
             return ()
         return tuple([file for bring in self.brings for file in await bring(delivery)])
 
 
-# A document as a file, for keeping and searching, beside the messages that show it. Without it
-# the document is whole, too.
+# A document as a file, for keeping and searching, beside the messages that show it. The messages are complete without
+# the file.
 
 
 class DocumentFiles:
@@ -159,11 +165,14 @@ class DocumentFiles:
         self._ledger = ledger
 
     async def attach(self, thread: Thread, card: DocumentCard) -> str:
-        """Put the file into the thread, once. Returns why it never will be there; what fails today is tried again with the card."""
+        """Upload the file to the thread, once.
+
+        Return why it can never be there, or an empty string; a temporary failure is retried with the card.
+        """
         if not card.text:
             return ""
         try:
-            # an entry of its own: the file is no message of the card
+            # an entry of its own: the file is not one of the card's messages
             file = card.model_copy(update={"key": f"file:{card.key}"})
             placed = self._ledger.wanted(thread, file)
             if not placed.standing:
@@ -179,7 +188,7 @@ class DocumentFiles:
                 self._ledger.posted(placed, file)
                 return
         file = await self._upload(card.file, card.text.encode())
-        # written down before it can be seen: an answer that is lost leaves something to look for
+        # recorded before it becomes visible, so that after a lost answer it can be looked for
         placed = self._ledger.begun(placed, file)
         title = (
             f"{card.spec_id} {card.file}, revision {card.revision}" if card.document else card.title
@@ -192,7 +201,7 @@ class DocumentFiles:
         self._ledger.posted(placed, file)
 
     async def _upload(self, name: str, content: bytes) -> str:
-        """Bring it to Slack. Nobody sees it yet. Its id."""
+        """Upload the file without showing it anywhere, and return its id."""
         place = await call_slack(
             "bringing a file",
             lambda: self._client.files_getUploadURLExternal(filename=name, length=len(content)),

@@ -1,4 +1,6 @@
-"""Reads conversations again: what was said while the bot was away, and what people said in a thread before they called it."""
+"""Reads conversations again: what was said while the bot was away, and what people said in a thread before they
+mentioned the bot.
+"""
 
 from __future__ import annotations
 
@@ -24,21 +26,23 @@ from bot.core.events import Attached
 from bot.core.people import Thread
 from bot.core.text import cut
 
-# What was said while nobody listened: read from the history and heard like everything else, under
-# the same ids.
+# Messages sent while the bot was not listening: read from the history and processed like live ones, under the same ids.
 
 log = logging.getLogger("bot.slack")
 DAY = 24 * 3600.0
-"""Nothing older is read: whoever waited that long has asked again."""
+"""Older messages are not read: whoever waited that long has asked again."""
 MOST_PAGES = 5
 MOST_THREADS = 40
-"""So many of a channel's threads with cards are looked into."""
+"""The most threads with cards that are read per channel."""
 FetchPage = Callable[[str], Awaitable[AsyncSlackResponse]]
 
 
 class MissedMessages:
-    """`take` hears a message as if it came now; `threads` are those with cards, the one that changed last at the end.
-    `direct`: whether people may talk to the bot alone, too."""
+    """Reads missed messages.
+
+    `take` processes a message like a live one; `threads`: those with cards, the last changed one at the end; `direct`:
+    whether direct messages are allowed, too.
+    """
 
     def __init__(
         self,
@@ -67,12 +71,12 @@ class MissedMessages:
         self._woken = asyncio.Event()
 
     def since(self, when: float) -> None:
-        """From then on something may have been missed."""
+        """Record that messages after `when` may have been missed, and start catching up."""
         self._seen.rewind(when)
         self._woken.set()
 
     async def run(self) -> None:
-        """Catch up now, after every gap, and after every word that could not be taken; until cancelled."""
+        """Catch up at the start, after every gap and after every message that could not be accepted, until cancelled."""
         theirs = [one.channel for one in self._threads() if one.workspace == self._us.team]
         self._seen.begin((*self._channels, *theirs), self._wall())
         try:
@@ -85,7 +89,7 @@ class MissedMessages:
             self._save()
 
     async def catch_up(self) -> None:
-        """What cannot be read or taken now is tried again the next time."""
+        """Read and process missed messages. What fails now is retried the next time."""
         for channel in self._seen.behind:
             try:
                 if self._counts(channel):
@@ -98,7 +102,7 @@ class MissedMessages:
             self._seen.caught_up(channel)
 
     def _counts(self, channel: str) -> bool:
-        """Anybody can bring the bot into a channel: where nobody may ask for anything, reading again would tell nothing."""
+        # Anybody can invite the bot into a channel; where nobody may request anything there is nothing to read again.
         return channel in self._channels or (self._direct and is_direct_message(channel))
 
     async def _hear_again(self, channel: str) -> None:
@@ -121,7 +125,7 @@ class MissedMessages:
         except PortError:
             raise
         except Exception:
-            # whatever is wrong with it, it would be so at every start
+            # whatever is wrong with the message would fail again at every start
             log.exception("a word was let go", extra={"data": {"channel": channel, "ts": ts}})
 
     def _in(self, channel: str) -> list[Thread]:
@@ -133,7 +137,8 @@ class MissedMessages:
         return theirs[-MOST_THREADS:]
 
     async def _history(self, channel: str, after: float) -> list[Payload]:
-        """The newest first, and at least a page: threads begun earlier tell there that they go on."""
+        # Newest first, and at least one page: only the first messages of older threads show that those threads have new
+        # replies.
         oldest = _stamp(self._wall() - DAY)
 
         def page(cursor: str) -> Awaitable[AsyncSlackResponse]:
@@ -175,7 +180,7 @@ class MissedMessages:
 
 
 async def _read_pages(what: str, page: FetchPage, until: float = 0.0) -> list[Payload]:
-    """Page after page, until one reaches back far enough; not more than some."""
+    """Read pages until one reaches back to `until`, at most MOST_PAGES."""
     found: list[Payload] = []
     cursor = ""
     for _ in range(MOST_PAGES):
@@ -200,14 +205,14 @@ def _about(channel: str, reason: str) -> dict[str, Any]:
     return {"data": {"channel": channel, "reason": reason}}
 
 
-# What people said in a thread before they called the bot: read once, of those who belong here,
-# and given along as a file.
+# What people said in a thread before they mentioned the bot: read once, only messages of members of the workspace, and
+# passed on as a file.
 
 EARLIER_NAME = "earlier in this thread"
 MOST_EARLIER = 20
-"""Messages; of more, the last ones."""
+"""The most earlier messages; the newest are kept."""
 EARLIER_PATIENCE = 2.0
-"""Seconds. Who asked for something is not kept waiting for what others have said."""
+"""Seconds. A request is not delayed longer for the sake of earlier messages."""
 _EARLIER_PAGES, _EARLIER_PAGE = 5, 200
 _LONGEST_MESSAGE, _LONGEST_TOGETHER = 2_000, 16_000
 _REMEMBERED = 100
@@ -215,7 +220,10 @@ _NOT_READ = "Slack did not let me read what was said here before. Please repeat 
 
 
 class EarlierConversation:
-    """`knows`: whether a thread is one of the bot's, which hears what is said there anyway."""
+    """Reads the earlier messages of a thread.
+
+    `knows`: whether the bot already takes part in a thread and hears everything there.
+    """
 
     def __init__(
         self,
@@ -232,10 +240,10 @@ class EarlierConversation:
         self._knows = knows
         self._patience = patience
         self._read: dict[str, Attached | None] = {}
-        """By event: a mention comes twice."""
+        """By delivery id: Slack delivers a mention twice."""
 
     async def before(self, delivery: Delivery) -> tuple[Attached, ...]:
-        """Nothing where nobody said anything, or where it is a thread of the bot's."""
+        """Return the earlier messages as a file; empty if there are none or the bot already takes part in the thread."""
         talk, thread = delivery.what, delivery.thread
         if not (isinstance(talk, Talk) and talk.mention and talk.ts):
             return ()
@@ -259,7 +267,7 @@ class EarlierConversation:
         return Attached(name=EARLIER_NAME, text="\n".join(lines)) if lines else None
 
     async def _lines(self, thread: Thread, ts: str) -> list[str]:
-        """The newest is kept first, where there is no room for all."""
+        # Collected from the newest backwards, so that the oldest are dropped if there is no room for all.
         lines: list[str] = []
         room = _LONGEST_TOGETHER
         for message in reversed(await self._messages(thread, ts)):
@@ -271,7 +279,7 @@ class EarlierConversation:
         return lines[::-1]
 
     async def _line(self, message: Payload) -> str:
-        """Empty: it was no person, or none who belongs here."""
+        """Return the message as a line; empty if it is not from a person who belongs to the workspace."""
         text = cut(plain_message(text_in(message, "text"), self._us.user).text, _LONGEST_MESSAGE)
         if not (is_said_by_person(message, self._us) and text):
             return ""
@@ -279,7 +287,7 @@ class EarlierConversation:
         return "" if person.outsider else f"{person}: {text}"
 
     async def _messages(self, thread: Thread, ts: str) -> list[Payload]:
-        """Slack tells the oldest first."""
+        # Slack returns the oldest message first.
         found: list[Payload] = []
         cursor = ""
         for _ in range(_EARLIER_PAGES):

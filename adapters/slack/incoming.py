@@ -1,4 +1,7 @@
-"""Where every payload from Slack comes in. Nothing is acknowledged before it was taken, in the order of its thread."""
+"""Entry point of every Slack payload.
+
+A payload is acknowledged only after it was accepted, in the order of its thread.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,7 @@ from bot.ports import Deliver
 log = logging.getLogger("bot.slack")
 _FORM_GRACE = 3.0
 Ack = Mapping[str, Any]
-"""What is sent along with an acknowledgement; mostly nothing."""
+"""Body of the acknowledgement; mostly empty."""
 
 
 @dataclass
@@ -67,8 +70,11 @@ def _ignore_talk(thread: Thread) -> None:
 
 
 class SlackReceiver:
-    """`known`: what a press alone does not tell. `talked` is told where people talk, to the bot or not. `wishes` begins
-    what is asked for in forms; `brought` adds to what is said."""
+    """Processes payloads.
+
+    `known`: context that a press alone does not carry; `talked`: called for every thread in which people talk;
+    `wishes`: starts what forms request; `brought`: adds attachments to messages.
+    """
 
     def __init__(
         self,
@@ -101,8 +107,8 @@ class SlackReceiver:
         self._brought = brought or Attachments()
         self._turns: dict[str, _ThreadTurn] = {}
         self._opening: set[asyncio.Task[None]] = set()
-        # everything is answered before bolt would look up who sent it, or search through listeners:
-        # its own first question to Slack fails silently, and drops the event
+        # everything is answered in before_authorize, before Bolt would look up the sender or search listeners: its own
+        # auth call would fail silently and drop the event
         self.app = AsyncApp(
             name="gwt",
             client=client,
@@ -112,7 +118,10 @@ class SlackReceiver:
         )
 
     async def take(self, body: Payload) -> Ack:
-        """Returns when it was taken or is nothing; a PortError: it was not, and shall come again."""
+        """Process a payload and return the acknowledgement.
+
+        Raises PortError if it was not accepted and must be delivered again.
+        """
         self._shared.note(body, self._us.team)
         with self._marking(body):
             match interpret_payload(body, self._us, self._now(), self._known):
@@ -126,7 +135,7 @@ class SlackReceiver:
                 case IncompleteForm(errors=errors):
                     return _form_errors(errors)
                 case NotForBot(why=why, talked=talked):
-                    # of every word people say to each other nobody wants to read
+                    # messages between people are frequent and of no interest in the log
                     level = logging.DEBUG if message_key(body) else logging.INFO
                     log.log(level, "nothing for the bot", extra={"data": {"why": why}})
                     if talked:
@@ -136,7 +145,7 @@ class SlackReceiver:
         return {}
 
     async def close(self) -> None:
-        """Forms that are being opened are still opened."""
+        """Finish opening forms, within a time limit, and close the rest."""
         if self._opening:
             await asyncio.wait(self._opening, timeout=_FORM_GRACE)
         for opening in self._opening:
@@ -165,7 +174,7 @@ class SlackReceiver:
         return self._seen.taking(*message)
 
     async def _in_turn(self, delivery: Delivery) -> Ack:
-        """Whoever came first is asked for first, however long that takes."""
+        # Deliveries of one thread are processed in order of arrival, however long the look-up of a person takes.
         self._screens.begin(delivery)
         async with self._turn(delivery.line):
             try:
@@ -204,12 +213,12 @@ class SlackReceiver:
         try:
             return await self._deliver(thread, event)
         except Refused as refused:
-            # somebody could not be answered: hearing it again would not change that
+            # the person could not be answered, and delivering the event again would not change that
             log.warning("could not be answered", extra={"data": {"reason": refused.reason}})
             return False
 
     async def _open(self, opening: FormOpening) -> None:
-        """The press is good for three seconds, and once."""
+        # A trigger id is valid for three seconds, and once.
         try:
             with slack_errors("opening a form"):
                 await self._client.views_open(trigger_id=opening.trigger, view=opening.form)
@@ -218,7 +227,7 @@ class SlackReceiver:
 
     @asynccontextmanager
     async def _turn(self, line: str) -> AsyncGenerator[None, None]:
-        """The lock is asked for without a pause in between, so turns are in the order of arrival."""
+        # There is no await before the lock is requested, so turns are in the order of arrival.
         turn = self._turns.setdefault(line, _ThreadTurn())
         turn.users += 1
         try:
@@ -231,22 +240,22 @@ class SlackReceiver:
 
 
 def _form_errors(errors: Mapping[str, str]) -> Ack:
-    """A form that stays open, with what is wrong beside its fields."""
+    """Return the acknowledgement that keeps a form open and shows the errors beside its fields."""
     return {"response_action": "errors", "errors": dict(errors)}
 
 
 def _bolt_log() -> logging.Logger:
-    """Bolt warns of settings it finds in the environment and does not use; what matters are our own bugs."""
+    # Bolt warns about settings in the environment that it does not use; only its errors, our own bugs, matter.
     bolt = logging.getLogger("bot.slack.bolt")
     bolt.setLevel(logging.ERROR)
     return bolt
 
 
-# What each payload is about, by Slack's own names. What is not named here means nothing.
+# The meaning of each payload, by Slack's own names. Payloads not listed here are ignored.
 
 
 class SlackEvent(StrEnum):
-    """What is listened to; the manifest subscribes to it."""
+    """The event types the bot handles; the manifest subscribes to them."""
 
     MESSAGE = "message"
     MENTION = "app_mention"
@@ -260,7 +269,7 @@ _MESSAGES = frozenset({SlackEvent.MESSAGE, SlackEvent.MENTION})
 def interpret_payload(
     body: Payload, us: Identity, now: datetime, known: PayloadContext
 ) -> PayloadMeaning:
-    """What somebody wants of the bot; `now` stands where Slack tells no time."""
+    """Return what a payload means for the bot. `now` is used if Slack gives no time."""
     match text_in(body, "type"):
         case "event_callback":
             return _event_callback(body, us, now)
@@ -281,14 +290,14 @@ def interpret_payload(
 
 
 def message_key(body: Payload) -> tuple[str, str] | None:
-    """Channel and time of the message an event is about, whatever it says; None: it is about none."""
+    """Return channel and timestamp of the message an event is about, or None if it is not about a message."""
     event = object_in(body, "event")
     channel, ts = text_in(event, "channel"), text_in(event, "ts")
     return (channel, ts) if text_in(event, "type") in _MESSAGES and channel and ts else None
 
 
 def as_message_event(message: Payload, channel: str, us: Identity) -> Payload:
-    """A message read from the history, in the shape of an event: it means the same, under the same id."""
+    """Wrap a message from the history as an event, so that it has the same meaning and the same id."""
     event = {**message, "type": "message", "channel": channel}
     return {"type": "event_callback", "team_id": us.team, "event": event}
 
@@ -309,7 +318,7 @@ def _event_callback(body: Payload, us: Identity, now: datetime) -> PayloadMeanin
 
 
 def _app_home_opened(body: Payload, event: Payload, us: Identity, now: datetime) -> PayloadMeaning:
-    """Somebody opens the bot's own page, one of its two tabs."""
+    """Handle a user's opening of one of the bot's two tabs."""
     user, once = text_in(event, "user"), text_in(body, "event_id") or text_in(event, "event_ts")
     if not (user and once):
         return NotForBot("not a whole visit")
@@ -327,19 +336,18 @@ def _app_home_opened(body: Payload, event: Payload, us: Identity, now: datetime)
 
 
 def _is_our_workspace(body: Payload, us: Identity) -> bool:
-    """An app in several workspaces hears of all of them through one socket."""
+    # An app installed in several workspaces receives the events of all of them through one socket.
     told = body.get("authorizations")
     listed = [one for one in told if isinstance(one, Mapping)] if isinstance(told, list) else []
     teams = {text_in(one, "team_id") for one in listed}
     return us.team in teams | {text_in(body, "team_id"), text_in(body, "context_team_id")}
 
 
-# What was asked for in a form: a thread is begun for it, once, and then it is said there like any
-# message.
+# Requests submitted in a form: a thread is created for each, once, and the request is delivered there like any message.
 
 OpenThread = Callable[[Thread, Card], Awaitable[Thread]]
 FORM_PATIENCE = 2.0
-"""Seconds: Slack waits three for an answer to a form."""
+"""Seconds. Slack waits three seconds for the answer to a form."""
 MOST_FORMS = 200
 _LONGEST_TITLE = 80
 _SEND_AGAIN = "This takes longer than it should. Please send it again in a moment: it begins once, however often it is sent."
@@ -347,7 +355,10 @@ _WRONG_CHANNEL = "You may not start anything there. Choose a channel I am set up
 
 
 class FormRequests:
-    """`open_` begins a thread in a channel; the same card begins the same thread."""
+    """Starts sessions requested in forms.
+
+    `open_` creates a thread in a channel; the same card creates the same thread.
+    """
 
     def __init__(
         self, open_: OpenThread, deliver: Deliver, *, patience: float = FORM_PATIENCE
@@ -358,10 +369,11 @@ class FormRequests:
         self._beginning: dict[str, asyncio.Task[bool]] = {}
 
     async def begin(self, delivery: Delivery, wish: FormRequest, by: Person) -> Mapping[str, str]:
-        """Returns when it is taken, with nothing; else what to say beside the fields of the form, which stays open.
+        """Start the request; return an empty mapping once it is accepted, or else the errors to show in the form, which
+        stays open.
 
-        What the person wrote is in the form alone: it is not closed before all of it is on disk. Whoever waits no
-        longer hinders nothing: the next try joins what is under way.
+        The form holds the only copy of the text, so it is not closed before the text is on disk. After a time-out the
+        next try joins the work under way.
         """
         task = self._beginning.get(wish.form)
         if task is None or (task.done() and _has_failed(task)):
@@ -391,7 +403,7 @@ class FormRequests:
         return await self._deliver(thread, _event_of(delivery, wish, by))
 
     def _remember(self, form: str, task: asyncio.Task[bool]) -> None:
-        """A form that was sent twice, before and after it was done, begins one thread."""
+        # A form submitted twice, before or after the first was finished, creates only one thread.
         self._beginning[form] = task
         old = [name for name, one in self._beginning.items() if one.done() and name != form]
         for name in old[: max(0, len(self._beginning) - MOST_FORMS)]:
@@ -406,7 +418,7 @@ def _event_of(delivery: Delivery, wish: FormRequest, by: Person) -> Said | Comma
 
 
 def wrong_channel() -> Mapping[str, str]:
-    """What a form is told whose channel is none where this person may ask for anything."""
+    """Return the form error for a channel in which the person may not request anything."""
     return {forms.CHANNEL: _WRONG_CHANNEL}
 
 

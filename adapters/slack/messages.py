@@ -1,6 +1,6 @@
-"""The messages of a card: found, posted, edited and deleted, each in the richest form its workspace supports.
+"""Finds, posts, edits and deletes the messages of a card, each in the richest form its workspace supports.
 
-What may have been done already is looked for, never done again.
+What may have been posted already is looked for, never posted again.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ class Messages:
         ts: str = "",
         others: Collection[str] = (),
     ) -> str:
-        """Edited where it stands, else posted. `others` are messages of the card that this one is not. Its ts."""
+        """Edit the message `ts` if possible, otherwise post it, and return its ts.
+
+        `others`: the card's messages that must not be taken for this one.
+        """
         if ts:
             try:
                 await self._edit(placed, part, drawing, ts)
@@ -57,7 +60,7 @@ class Messages:
         return await self._post(placed, part, drawing, {*others, ts})
 
     async def begin(self, placed: PlacedCard, drawing: CardDrawing) -> str:
-        """Posted into the channel itself: a thread hangs from it. Its ts."""
+        """Post the message into the channel itself as the root of a new thread, and return its ts."""
         try:
             return await self._say(placed, 0, drawing)
         except AnswerLost:
@@ -66,15 +69,15 @@ class Messages:
             raise
 
     async def find_root(self, placed: PlacedCard) -> str:
-        """The one that an earlier try has posted into the channel itself; empty: there is none."""
+        """Return the root message that an earlier try posted into the channel; empty if there is none."""
         return await find_root_message(self._client, placed)
 
     async def find(self, placed: PlacedCard) -> list[FoundMessage]:
-        """All messages of the card that stand in the thread, the oldest first."""
+        """Return all messages of the card in its thread, the oldest first."""
         return card_messages_in(await read_thread(self._client, placed.thread), placed)
 
     async def delete(self, thread: Thread, ts: str) -> None:
-        """One that is gone, or must stay, is let be."""
+        """Delete a message. One that is already gone, or cannot be deleted, is ignored."""
         try:
             await call_slack(
                 "deleting a message",
@@ -87,7 +90,10 @@ class Messages:
                 raise
 
     async def whisper(self, thread: Thread, user: str, drawing: CardDrawing) -> None:
-        """For one person's eyes. It cannot be found again: after a lost answer it may be seen twice."""
+        """Post a message that only one person sees.
+
+        It cannot be found again, so after a lost answer it may be posted twice.
+        """
 
         async def send(text: str, blocks: list[Block]) -> SlackAnswer:
             return await call_slack(
@@ -117,7 +123,7 @@ class Messages:
             return mine[-1]
 
     async def _say(self, placed: PlacedCard, part: int, drawing: CardDrawing) -> str:
-        """Into its thread; where that has no root, into the channel itself."""
+        """Post into the thread or, if that has no root yet, into the channel itself."""
 
         async def send(text: str, blocks: list[Block]) -> SlackAnswer:
             return await call_slack(
@@ -160,19 +166,22 @@ class Messages:
         return [one.ts for one in found if (one.part, one.revision) == (part, placed.revision)]
 
 
-# Cards are found again in their thread by message metadata that people do not see: whose card,
-# which part, which revision.
+# Cards are found again in their thread by message metadata that people do not see: which card, which part, which
+# revision.
 
 METADATA_EVENT = "gwt_card"
 MOST_PARTS = 100
 PAGE_SIZE = 200
 MOST_PAGES = 25
-"""A thread of five thousand messages, or the last five thousand of a channel: what stands beyond is not found again."""
+"""Covers a thread of five thousand messages, or the last five thousand of a channel.
+
+Messages beyond that are not found again.
+"""
 
 
 @dataclass(frozen=True)
 class FoundMessage:
-    """A message of a card, as it stands in the thread."""
+    """A message of a card found in its thread."""
 
     ts: str
     part: int
@@ -180,7 +189,6 @@ class FoundMessage:
 
 
 def card_metadata(placed: PlacedCard, part: int) -> dict[str, Any]:
-    """The metadata of a message."""
     payload = {"card": _card_hash(placed, part), "revision": placed.revision}
     return {"event_type": METADATA_EVENT, "event_payload": payload}
 
@@ -188,7 +196,7 @@ def card_metadata(placed: PlacedCard, part: int) -> dict[str, Any]:
 def card_messages_in(
     messages: Iterable[Mapping[str, Any]], placed: PlacedCard
 ) -> list[FoundMessage]:
-    """Every message of the card, the oldest first."""
+    """Return every message of the card, the oldest first."""
     parts = {_card_hash(placed, part): part for part in range(MOST_PARTS)}
     found: list[FoundMessage] = []
     for message in messages:
@@ -201,7 +209,7 @@ def card_messages_in(
 
 
 async def read_thread(client: AsyncWebClient, thread: Thread) -> list[Mapping[str, Any]]:
-    """All that stands in it, with the marks."""
+    """Return all messages of the thread, with their metadata."""
     messages: list[Mapping[str, Any]] = []
     cursor: str | None = None
     for _ in range(MOST_PAGES):
@@ -223,7 +231,7 @@ async def read_thread(client: AsyncWebClient, thread: Thread) -> list[Mapping[st
 
 
 async def find_root_message(client: AsyncWebClient, placed: PlacedCard) -> str:
-    """The ts of a card that stands in the channel itself, outside of threads; empty: it does not."""
+    """Return the ts of the card's message in the channel itself, outside of threads; empty if there is none."""
     cursor: str | None = None
     for _ in range(MOST_PAGES):
         page = await call_slack(
@@ -248,14 +256,17 @@ def _card_hash(placed: PlacedCard, part: int) -> str:
     return hashlib.sha256(name.encode()).hexdigest()[:24]
 
 
-# Which blocks each workspace supports. A refusal is kept on disk, and tried again after a day:
-# Slack learns, too.
+# Which blocks each workspace supports. A refusal is kept on disk and tried again after a day, because Slack adds
+# support over time.
 
 REFUSED_FOR = 24 * 3600.0
 
 
 class SupportedBlocks:
-    """Without a path it is remembered for this start only. `wall`: the time of day, in seconds."""
+    """Remembers which blocks a workspace refused; without a path only until the bot stops.
+
+    `wall`: returns the time of day in seconds.
+    """
 
     def __init__(self, path: Path | None = None, *, wall: Callable[[], float] = time) -> None:
         self._file = JsonFile(path, list[tuple[str, BlockKind, float]]) if path else None
@@ -270,13 +281,13 @@ class SupportedBlocks:
         refused = {
             kind
             for (where, kind), at in self._refused.items()
-            # a clock that was set back must not keep a block away for longer
+            # a clock that was set back must not prolong a refusal
             if where == workspace and 0 <= now - at < REFUSED_FOR
         }
         return EVERY_BLOCK_KIND - refused
 
     def refuse(self, workspace: str, kinds: frozenset[BlockKind], why: str) -> None:
-        """They are not drawn there any more."""
+        """Record that the workspace refuses these blocks, so that they are not drawn there."""
         new = sorted(kinds & self.kinds(workspace))
         if not new:
             return
@@ -293,7 +304,7 @@ class SupportedBlocks:
         try:
             self._file.write([(where, kind, at) for (where, kind), at in self._refused.items()])
         except Unavailable as error:
-            # it costs a refused call after the next start, no more
+            # at worst this costs one refused call after the next start
             log.warning("not noted", extra=_extra({"why": error.reason}))
 
 
@@ -301,8 +312,8 @@ def _extra(about: dict[str, Any]) -> dict[str, Any]:
     return {"data": about}
 
 
-# One message in the richest form its workspace supports. What is refused is left out, and
-# remembered: a card is never lost to its looks.
+# One message in the richest form its workspace supports. Refused blocks are left out and remembered: no card is lost
+# because of its formatting.
 
 Send = Callable[[str, list[Block]], Awaitable[SlackAnswer]]
 _BLOCK_ERRORS = frozenset({"invalid_blocks", "invalid_blocks_format"})
@@ -315,12 +326,12 @@ _CONTENT_ERROR = re.compile(
     r"\b(?:characters|items|columns|rows) allowed|must be (?:less|more) than|no (?:more|fewer) than"
     r"|already exists|too (?:long|many)|only one"
 )
-"""What is wrong with this message alone."""
+"""Matches errors that concern the content of this message only."""
 
 
 @dataclass
 class CardDrawing:
-    """A card as messages: as many whatever a workspace takes."""
+    """A card drawn as messages; their number does not depend on the supported blocks."""
 
     draw: Callable[[frozenset[BlockKind]], Sequence[SlackMessage]]
     takes: SupportedBlocks
@@ -343,7 +354,10 @@ class CardDrawing:
 
 
 async def send_richest(drawing: CardDrawing, part: int, send: Send) -> SlackAnswer:
-    """What Slack refuses for its kind is drawn without; what it refuses for its content, in a simpler form."""
+    """Send a message.
+
+    Block types that Slack refuses are left out; a message refused for its content is sent in a simpler form.
+    """
     without: frozenset[BlockKind] = frozenset()
     why = ""
     while True:
@@ -364,9 +378,9 @@ async def send_richest(drawing: CardDrawing, part: int, send: Send) -> SlackAnsw
 
 
 def doubted_kinds(refusal: SlackDenied, blocks: Sequence[Block]) -> frozenset[BlockKind]:
-    """Those the refusal may be about. Empty: it is about what this message says, or about no block of a newer kind.
+    """Return the kinds of blocks a refusal may be about: all newer ones if Slack names none.
 
-    Where Slack does not say which block it is about, all are in doubt.
+    Empty if it is about the content of the message, or about no newer block.
     """
     there = [str(block.get("type", "")) for block in blocks]
     kinds = frozenset(kind for kind in BlockKind if kind in there)
@@ -379,7 +393,7 @@ def doubted_kinds(refusal: SlackDenied, blocks: Sequence[Block]) -> frozenset[Bl
 
 
 def _kinds_named(told: str, there: Sequence[str]) -> list[str]:
-    """The types of blocks that a line of Slack's is about, if it is about their kind."""
+    """Return the block types named in a line of Slack's error details, if it is about their type."""
     if unsupported := _UNSUPPORTED.search(told):
         place = _BLOCK_POINTER.search(told)
         return [unsupported[1], *_block_at(place, there)]
@@ -392,7 +406,7 @@ def _block_at(place: re.Match[str] | None, there: Sequence[str]) -> list[str]:
 
 
 async def _send_simpler(message: SlackMessage, refusal: SlackDenied, send: Send) -> SlackAnswer:
-    """Sections, and the buttons as they are; then mere text."""
+    """Try sections with the buttons unchanged, then text without blocks."""
     sections, bare = plainer_forms(message)
     _log_refusal(refusal)
     try:

@@ -1,6 +1,6 @@
-"""The one way out to Slack: a card stands in its thread once, and is edited there, whatever became of earlier tries.
+"""All output to Slack: a card is posted in its thread once and edited there, whatever became of earlier tries.
 
-It is written down before Slack is asked and after; where an earlier try's end is not known, the thread is read first.
+It is recorded before and after the call; if the result of an earlier try is unknown, the thread is read first.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ log = logging.getLogger("bot.slack")
 
 HEARD_REACTION = "eyes"
 BETWEEN_MOVES = 110.0
-"""Seconds: a little less than from one tick to the next."""
+"""Seconds: slightly less than the interval between status updates."""
 BETWEEN_EDITS = 3.0
 Draw = Callable[[Card, Site | None, frozenset[BlockKind]], Sequence[SlackMessage]]
 
 
 class SlackGateway:
-    """Cards of one thread are shown one after the other: that is the caller's part."""
+    """Shows cards. The caller makes sure that cards of one thread are shown one at a time."""
 
     def __init__(
         self,
@@ -80,16 +80,19 @@ class SlackGateway:
         self._later = StatusThrottle(self._asides, between_edits, now)
 
     async def close(self) -> None:
-        """Whatever goes on beside the cards is let go."""
+        """Cancel the background work."""
         await self._asides.close()
 
     def talked(self, thread: Thread) -> None:
-        """Somebody has said something in the thread. People talk in many that are none of the bot's."""
+        """Record that somebody wrote in the thread. Threads without a card of the bot are ignored."""
         if self._ledger.knows(thread):
             self._behind.talked(thread)
 
     async def show(self, thread: Thread, card: Card) -> None:
-        """Returns when it stands there, or is to stand there in a moment. No call at all if it is known to."""
+        """Show the card; return when it is posted, or scheduled to be in a moment.
+
+        Makes no call if it is known to be shown already.
+        """
         if not thread.root:
             raise Refused("A card belongs into a thread.", "Mention the bot in a message.")
         if isinstance(card, ReceivedCard) and self._ledger.find(thread, card.key) is None:
@@ -100,7 +103,7 @@ class SlackGateway:
             return
         if self._is_known_to_stand(thread, card) and not isinstance(card, DocumentCard):
             if isinstance(card, StatusCard):
-                # Slack takes its sign away when it was not told again for an hour
+                # Slack removes the status if it is not repeated for an hour
                 self._native.tell(thread, card)
             return
         problem = ""
@@ -114,7 +117,10 @@ class SlackGateway:
             await self.show(thread, _files_refused_card(problem))
 
     async def open(self, thread: Thread, card: Card) -> Thread:
-        """Post it into the channel itself, once: the thread that hangs from it. Shown there, it is edited."""
+        """Post the card into the channel itself, once, and return the thread below it.
+
+        If the card is already there it is edited.
+        """
         async with self._turns.turn(thread.place, urgency_of(card)):
             begun = opened_thread(self._ledger, thread, card)
             if begun is None:
@@ -123,14 +129,17 @@ class SlackGateway:
         return begun
 
     async def _show_last(self, thread: Thread, key: str) -> None:
-        """What has waited: looked for only when it is its turn, so that it overwrites nothing newer."""
+        # The card is fetched only when it is its turn, so that it overwrites nothing newer.
         async with self._turns.turn(thread.place, Urgency.STATUS):
             card = self._later.take(thread, key)
             if card is not None:
                 await self._stand(thread, card)
 
     async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
-        """For one person's eyes, at once: it waits for no turn. What is known to have been said is not said again."""
+        """Show a card to one person at once, without waiting in a queue.
+
+        What is known to have been shown is not repeated.
+        """
         user = person.id.rpartition(":")[2]
         if self._screens and await self._on_screen(thread, user, card):
             return
@@ -146,7 +155,7 @@ class SlackGateway:
         self._note(thread, own)
 
     async def _on_screen(self, thread: Thread, user: str, card: Card) -> bool:
-        """Whether it was shown beside the threads: on a page or in a window of that person's own."""
+        """Whether the card was shown outside of threads: on the person's home tab or in a window."""
         site = await self._links.site_for(card)
         return self._screens is not None and await self._screens.tell(thread, user, card, site)
 
@@ -155,7 +164,7 @@ class SlackGateway:
         return CardDrawing(partial(self._draw, card, site), self._takes, thread.workspace)
 
     def _note(self, thread: Thread, card: Card) -> None:
-        """A word in private cannot be looked for in Slack. With a full disk it may be said twice, after a restart."""
+        # A private message cannot be looked for in Slack. With a full disk it may be posted twice, after a restart.
         try:
             self._ledger.posted(
                 PlacedCard(thread=thread, key=card.key, revision=1, digest=digest_of(card))
@@ -164,7 +173,7 @@ class SlackGateway:
             log.warning("not noted", extra={"data": {"card": card.key, "why": full.reason}})
 
     async def react(self, thread: Thread) -> None:
-        """A sign on the message a thread hangs from: it was heard. The bot does not hear itself."""
+        """Add a reaction to the root message as a sign that it was received, unless that message is the bot's own."""
         if self._ledger.by_message(thread.place, thread.root):
             return
         try:
@@ -183,7 +192,7 @@ class SlackGateway:
         return placed is not None and placed.standing and placed.digest == digest_of(card)
 
     async def _stand(self, thread: Thread, card: Card) -> bool:
-        """Make it stand there. False: it did."""
+        """Make sure the card is shown; return False if it already was."""
         old = self._ledger.find(thread, card.key)
         placed, written = self._wanted(thread, card)
         if placed.standing:
@@ -192,7 +201,7 @@ class SlackGateway:
         if not written or (old and not old.standing):
             there, spare = await self._look(placed)
         if there and there.get(0) not in placed.messages:
-            # an earlier try has posted it, and was not told
+            # an earlier try posted it, but its answer was lost
             self._behind.posted(thread, card)
         elif self._behind.is_behind(thread, card):
             spare += there.values()
@@ -202,19 +211,19 @@ class SlackGateway:
         return True
 
     def _wanted(self, thread: Thread, card: Card) -> tuple[PlacedCard, bool]:
-        """What is to stand there, and whether that is written down."""
+        """Return the ledger entry for the card, and whether it is on disk."""
         try:
             return self._ledger.wanted(thread, card, lay_out(card).choices), True
         except Unavailable:
             if not isinstance(card, ProblemCard):
                 raise
-            # a full disk must not keep people from hearing that the disk is full
+            # a full disk must not prevent the message that the disk is full
             return PlacedCard(
                 thread=thread, key=card.key, revision=1, digest=digest_of(card)
             ), False
 
     async def _look(self, placed: PlacedCard) -> tuple[dict[int, str], list[str]]:
-        """The message of each part that stands there, and what stands there besides."""
+        """Return the card's message for each part, and surplus messages of the card."""
         found = await self._messages.find(placed)
         newest = {one.part: one.ts for one in found}
         known = dict(enumerate(placed.messages))
@@ -231,7 +240,9 @@ class SlackGateway:
         *,
         written: bool,
     ) -> None:
-        """Every part in order; then what is spare goes: at no time is there less to read than before."""
+        """Post or edit every part in order, then delete surplus messages, so that at no time is there less to read than
+        before.
+        """
         anew = not there
         stand: list[str] = []
         drawing = await self._drawn(placed.thread, card)
@@ -251,7 +262,7 @@ class SlackGateway:
 
 
 def _files_refused_card(problem: str) -> Card:
-    """Said once in a thread, however many of its files are refused."""
+    # The fixed key makes this appear once per thread, however many files are refused.
     return AnswerCard(
         key="no-files",
         title="Documents are not attached as files here",
@@ -259,8 +270,7 @@ def _files_refused_card(problem: str) -> Card:
     )
 
 
-# Threads that the bot begins itself: a root message each, posted once, whatever became of earlier
-# tries.
+# Threads that the bot starts itself: one root message each, posted once, whatever became of earlier tries.
 
 
 class ThreadStarter:
@@ -269,7 +279,10 @@ class ThreadStarter:
         self._ledger = ledger
 
     async def begin(self, thread: Thread, card: Card, drawing: CardDrawing) -> Thread:
-        """The thread whose root says the first of what is drawn. From then on it is a card of that thread."""
+        """Post the first part of the drawing as the root of a new thread, and return the thread.
+
+        From then on the message is a card of that thread.
+        """
         channel, root = root_entry(thread, card)
         tried = self._ledger.find(channel, root.key) is not None
         placed = self._ledger.wanted(channel, root, lay_out(card).choices)
@@ -281,13 +294,13 @@ class ThreadStarter:
         begun = thread_from_root(thread, ts)
         own = self._ledger.adopted(placed, begun, card)
         if not there and len(drawing) == 1:
-            # else it may say what it was to say at an earlier try, or not all of it: it is shown once more
+            # otherwise the message may still show what an earlier try posted, or only part of the card, so it is shown
+            # once more
             self._ledger.posted(own, ts)
         return begun
 
 
-# Where links lead: Slack is asked for the address of the workspace, once, and only when a card
-# points somewhere.
+# Link targets: Slack is asked for the address of the workspace, once, and only when a card has a link.
 
 
 class WorkspaceLinks:
@@ -296,7 +309,7 @@ class WorkspaceLinks:
         self._site: Site | None = None
 
     async def site_for(self, card: Card) -> Site | None:
-        """None: the card needs no links."""
+        """Return the workspace's site, or None if the card needs no links."""
         if not any(map(_leads_somewhere, lay_out(card).body)):
             return None
         if self._site is None:
@@ -315,15 +328,14 @@ def _leads_somewhere(element: Element) -> bool:
             return False
 
 
-# A live card that changes faster than it may be edited waits a little, and only the last version
-# is shown. Only a card that says that work goes on may wait: should the program end meanwhile,
-# the next status says more anyway.
+# A status card that changes faster than it may be edited is delayed, and only the last version is shown. Only cards
+# that report work in progress may be delayed: if the bot ends meanwhile, the next status says more anyway.
 
 CardKey = tuple[str, str]
 
 
 class StatusThrottle:
-    """`every`: so many seconds lie between two edits of a card. `now`: a clock that only goes forwards."""
+    """Delays edits of status cards. `every`: seconds between two edits of a card; `now`: a monotonic clock."""
 
     def __init__(self, asides: BackgroundTasks, every: float, now: Callable[[], float]) -> None:
         self._asides = asides
@@ -333,7 +345,7 @@ class StatusThrottle:
         self._waiting: dict[CardKey, Card] = {}
 
     def shown(self, thread: Thread, card: Card) -> None:
-        """It was posted or edited just now."""
+        """Record that the card was posted or edited just now."""
         if not isinstance(card, StatusCard):
             return
         since = self._now() - self._every
@@ -341,7 +353,10 @@ class StatusThrottle:
         self._shown[thread.key, card.key] = self._now()
 
     def puts_off(self, thread: Thread, card: Card, show: Callable[[], Awaitable[None]]) -> bool:
-        """Whether `show` will be called in a while, for what is then the last of it. Nothing older waits any more."""
+        """Whether the card is delayed:
+
+        `show` is called later, once, for the last version. If not, an older version that waited is dropped.
+        """
         key = (thread.key, card.key)
         waits = key in self._waiting
         wait = self._wait(key) if _may_wait(card) else 0.0
@@ -354,7 +369,7 @@ class StatusThrottle:
         return True
 
     def take(self, thread: Thread, key: str) -> Card | None:
-        """What is still to be shown. It does not wait any more."""
+        """Remove and return the card that waits to be shown, or None."""
         return self._waiting.pop((thread.key, key), None)
 
     def _wait(self, key: CardKey) -> float:
@@ -369,12 +384,12 @@ def _may_wait(card: Card) -> bool:
     return isinstance(card, StatusCard) and agent_status_of(card) is AgentStatus.PROCESSING
 
 
-# When a live card is posted again at the end of its thread: people have talked below it, and it
-# was not moved just now; or the card asks for it.
+# When a status card is posted again at the end of its thread: if people have talked below it and it was not moved
+# recently, or if the card asks for it.
 
 
 class StatusReposts:
-    """`every`: so many seconds lie between two moves. `now`: a clock that only goes forwards."""
+    """Decides when a status card is posted again. `every`: seconds between two moves; `now`: a monotonic clock."""
 
     def __init__(self, every: float, now: Callable[[], float]) -> None:
         self._every = every
@@ -383,11 +398,11 @@ class StatusReposts:
         self._posted: dict[tuple[str, str], tuple[int, float]] = {}
 
     def talked(self, thread: Thread) -> None:
-        """Somebody has said something there."""
+        """Record that somebody wrote in the thread."""
         self._talks[thread.key] += 1
 
     def posted(self, thread: Thread, card: Card) -> None:
-        """From now on it stands at the end."""
+        """Record that the card is now at the end of its thread."""
         if isinstance(card, StatusCard):
             self._posted[thread.key, card.key] = (self._talks[thread.key], self._now())
 

@@ -1,5 +1,7 @@
-"""What each kind of payload means, a function for each of Slack's names: message events, slash commands, block_actions,
-shortcuts, view_submission. No I/O. A payload that no function here takes means nothing.
+"""Interpret each kind of payload, with one function per Slack name: message events, slash commands, block_actions,
+shortcuts, view_submission.
+
+No I/O. A payload without a function here is ignored.
 """
 
 from __future__ import annotations
@@ -43,15 +45,14 @@ from bot.core.intent import Question
 from bot.core.people import Thread
 from bot.core.text import cut
 
-# What people write in messages, and Slack's own stop button: which of it is for the bot, and in
-# which thread.
+# Messages, and Slack's own stop button: which of them are for the bot, and in which thread.
 
 _SPOKEN_SUBTYPES = frozenset({"", "file_share", "thread_broadcast"})
-"""Kinds of messages in which a person speaks. All others tell of something, or repeat it."""
+"""Subtypes of messages written by a person. All others report something or repeat a message."""
 
 
 def message_event(event: Payload, us: Identity, now: datetime) -> PayloadMeaning:
-    """A mention comes as two events, and is read once more from the history: all three have one id."""
+    # A mention arrives as two events and is read once more from the history; all three get the same id.
     channel, ts, user = text_in(event, "channel"), text_in(event, "ts"), text_in(event, "user")
     if text_in(event, "subtype") == "message_changed":
         return _message_changed(event, us, now)
@@ -77,7 +78,7 @@ def message_event(event: Payload, us: Identity, now: datetime) -> PayloadMeaning
 
 
 def _message_changed(event: Payload, us: Identity, now: datetime) -> PayloadMeaning:
-    """Slack sends the same kind of event when it unfolds a link: only where a person has edited the words does it count."""
+    # Slack sends the same event when it unfurls a link; only edits by a person count.
     channel, changed, before = (
         text_in(event, "channel"),
         object_in(event, "message"),
@@ -107,7 +108,7 @@ def _message_id(us: Identity, channel: str, ts: str) -> str:
 
 
 def is_said_by_person(event: Payload, us: Identity) -> bool:
-    """Whether a person speaks in it."""
+    """Whether the message was written by a person."""
     if text_in(event, "subtype") not in _SPOKEN_SUBTYPES or event.get("hidden"):
         return False
     user = text_in(event, "user")
@@ -119,7 +120,7 @@ def is_said_by_person(event: Payload, us: Identity) -> bool:
 def _meant_by_words(
     heard: PlainMessage, mention: bool, ts: str, files: tuple[OfferedFile, ...]
 ) -> Talk | SlackCommand:
-    """Whoever says nothing but the bot's name wants to know what it can do."""
+    # A message with nothing but a mention of the bot is a request for help.
     if not (heard.text or files):
         return SlackCommand(Command(word=Word.HELP), mention)
     command = parse_command(heard.text)
@@ -129,7 +130,7 @@ def _meant_by_words(
 def agent_session_stopped(
     body: Payload, event: Payload, us: Identity, now: datetime
 ) -> PayloadMeaning:
-    """Slack's own stop button in the thread."""
+    """Interpret a press of Slack's own stop button in a thread."""
     channel, root, user = (
         text_in(event, "channel"),
         text_in(event, "thread_ts"),
@@ -153,27 +154,27 @@ def slack_thread(us: Identity, channel: str, root: str, *, direct: bool) -> Thre
 
 
 def home_workspace(event: Payload) -> str:
-    """The workspace the speaker comes from: told only where it may be another one."""
+    """Return the user's own workspace; empty unless the event names one."""
     profile = object_in(event, "user_profile")
     names = ("user_team", "source_team")
     told = [text_in(event, name) for name in names] + [text_in(profile, "team")]
     return next((team for team in told if team), "")
 
 
-# Slash commands, in a channel or alone with the bot: Slack has none in threads.
+# Slash commands, in a channel or in direct messages: Slack has none in threads.
 
 
 class SlashCommand(StrEnum):
-    """The commands that Slack offers; the manifest names them."""
+    """The slash commands in Slack's menu; the manifest names them."""
 
     ANYTHING = "/gwt"
-    """What else is said behind the bot's name."""
+    """Takes everything that could also follow a mention of the bot."""
     INTERRUPT = "/interrupt"
     SESSIONS = "/sessions"
 
 
 NEW_WORDS = frozenset({"new", "start"})
-"""Behind `/gwt`: the form in which a feature is asked for."""
+"""These words after `/gwt` open the form for a new feature."""
 _LONGEST_SHOWN = 60
 
 
@@ -213,7 +214,7 @@ def _form_wanted(slash: str, text: str) -> Verb | None:
 
 
 def _command_text(slash: str, text: str) -> str:
-    """An app may have been given another name for `/gwt`: it means the same."""
+    # An app may have registered `/gwt` under another name, so an unknown command means the same.
     match slash:
         case SlashCommand.INTERRUPT:
             return f"{Word.STOP} {text}"
@@ -223,20 +224,22 @@ def _command_text(slash: str, text: str) -> str:
             return text
 
 
-# Buttons in messages, on the home tab and in windows (block_actions), and shortcuts. A value that
-# is not the bot's means nothing.
+# Buttons in messages, on the home tab and in windows (block_actions), and shortcuts. Values that are not the bot's are
+# ignored.
 
 SHORTCUTS = {"session_interrupt": Word.STOP, "session_status": Word.STATUS}
-"""In the menu of every message; the manifest names them."""
+"""Shortcuts in the menu of every message; the manifest names them."""
 BEGIN_SHORTCUT = "session_new"
-"""The shortcut that is there everywhere."""
+"""The global shortcut."""
 
 
 def block_actions(
     body: Payload, us: Identity, now: datetime, known: PayloadContext
 ) -> PayloadMeaning:
-    """A press, or a choice from a menu of things to do. Choosing in a select is none yet: what was chosen comes with a
-    press."""
+    """Interpret a press of a button or menu option.
+
+    A choice in a select is ignored here: its value arrives with the next press.
+    """
     action = _first_action(body.get("actions"))
     if (page := page_wanted(action)) is not None:
         return PageTurned(text_in(object_in(body, "view"), "id"), page)
@@ -258,7 +261,7 @@ def block_actions(
 
 
 def message_action(body: Payload, us: Identity, now: datetime) -> PayloadMeaning:
-    """Chosen in the menu of any message: it is about the thread of that message."""
+    """Interpret a shortcut in the menu of a message; it is about the thread of that message."""
     means = SHORTCUTS.get(text_in(body, "callback_id"))
     message, user = object_in(body, "message"), object_in(body, "user")
     channel = text_in(object_in(body, "channel"), "id")
@@ -279,7 +282,7 @@ def message_action(body: Payload, us: Identity, now: datetime) -> PayloadMeaning
 def global_shortcut(
     body: Payload, us: Identity, now: datetime, known: PayloadContext
 ) -> PayloadMeaning:
-    """From anywhere: it tells of no channel."""
+    """Interpret a global shortcut, which carries no channel."""
     user, trigger = object_in(body, "user"), text_in(body, "trigger_id")
     if text_in(body, "callback_id") != BEGIN_SHORTCUT or not (trigger and text_in(user, "id")):
         return NotForBot("no shortcut of ours")
@@ -334,8 +337,10 @@ def _begin_form(
 
 
 def _place_of_press(body: Payload, us: Identity) -> tuple[Thread | None, str]:
-    """The thread a press is about, and a name of what was pressed on. A message that only one person sees may stand in
-    the channel itself; a home stands nowhere; a window knows where it was opened."""
+    """Return the thread a press is about, and an id of what was pressed on.
+
+    A private message may be in the channel itself, a home tab has no thread, and a window knows where it was opened.
+    """
     message, container = object_in(body, "message"), object_in(body, "container")
     if text_in(container, "type") == "view":
         return _place_of_view(object_in(body, "view"), us)
@@ -363,7 +368,7 @@ def _first_action(actions: object) -> Payload:
     return first if isinstance(first, dict) else {}
 
 
-# Forms that were sent (view_submission): what each was opened for, and what was put in.
+# Submitted forms (view_submission): what each was opened for, and its input.
 
 QUESTIONS_FORGOTTEN = (
     "I no longer have these questions. "
@@ -371,7 +376,7 @@ QUESTIONS_FORGOTTEN = (
 )
 _CHANNEL = re.compile(r"[CG][A-Z0-9]{1,40}")
 _VERB_OF_FORM = {forms.BEGINNING: Verb.BEGIN, forms.SPEC: Verb.SPEC, forms.SETTINGS: Verb.SETTINGS}
-"""The one thing such a form is opened for."""
+"""The verb of each form that has only one."""
 
 
 def view_submission(
@@ -403,7 +408,7 @@ def is_in_workspace(thread: Thread, us: Identity) -> bool:
 
 
 def state_values(state: Payload) -> dict[str, dict[str, dict[str, Any]]]:
-    """Only what has the shape of `state.values`."""
+    """Return the part of `state.values` that has the expected shape."""
     return {
         block: {
             name: dict(element) for name, element in fields.items() if isinstance(element, dict)
@@ -467,17 +472,18 @@ def _thread_of_form(
 
 
 def _delivery_id(view: Payload, us: Identity, what: object) -> str:
-    """A form that is given back may be sent again with something else in it; what it begins, it begins once."""
+    # A form returned with errors may be submitted again with other input; a feature request keeps its id, so that it
+    # starts only once.
     own = f"{PLATFORM}:{us.team}:{text_in(view, 'id')}"
     return own if isinstance(what, FormRequest) else f"{own}:{text_in(view, 'hash')}"
 
 
-# What the bot knows that a press or a command does not tell by itself.
+# What the bot knows that a press or a command does not carry.
 
 QuestionsOf = Callable[[Thread, str], Sequence[Question]]
-"""The questions on a card, by its thread and key: a select tells but the number of an option."""
+"""Returns the questions on a card, by its thread and key; a select sends only the number of an option."""
 SettingsOf = Callable[[str], SettingsFacts]
-"""What stood among the settings on somebody's home."""
+"""Returns the settings shown on a user's home tab."""
 
 
 def _no_questions(thread: Thread, key: str) -> Sequence[Question]:
@@ -501,16 +507,16 @@ class PayloadContext:
     questions: QuestionsOf = _no_questions
     settings: SettingsOf = _no_settings
     at_work_in: Callable[[Thread], bool] = _nowhere
-    """Whether the bot has ever shown anything in a thread."""
+    """Whether the bot has ever posted in a thread."""
     unseen: Callable[[Thread, str], tuple[str, ...]] = _all_seen
-    """The cards with buttons that stand after a message, by their thread and the message's time."""
+    """Returns the cards with buttons that come after a message, by thread and timestamp."""
     channels: tuple[str, ...] = ()
-    """In which people may ask for something."""
+    """Channels in which people may request something."""
     several_repositories: bool = True
-    """With one nobody is asked which is meant."""
+    """With a single repository nobody is asked which one is meant."""
 
     def channel_for(self, here: str) -> str:
-        """The one a form begins with; empty: whoever fills it in chooses."""
+        """Return the channel a form preselects; empty if the user has to choose."""
         if here in self.channels:
             return here
         return self.channels[0] if len(self.channels) == 1 else ""

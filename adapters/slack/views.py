@@ -1,4 +1,6 @@
-"""What one person sees beside the threads: the home tab (views.publish), windows (views.open, views.update), suggested prompts."""
+"""Output that only one person sees, outside of threads: the home tab (views.publish), windows (views.open,
+views.update), suggested prompts.
+"""
 
 from __future__ import annotations
 
@@ -44,15 +46,14 @@ from bot.core.layout import lay_out
 from bot.core.people import Thread
 from bot.core.sheets import Sheet, Text
 
-# The home tab: a page a person, published only when it says something new, one call at a time for
-# each.
+# The home tab: one page per person, published only when it changes, with one call at a time per person.
 
 log = logging.getLogger("bot.slack")
 
 NOTICE_SECONDS = 300.0
-"""Seconds an answer stands on top of a page, unless something is pressed before."""
+"""Seconds a reply is shown on top of the home tab, unless a button is pressed before."""
 MOST_HOMES = 500
-"""Whose pages are remembered; who came longest ago is forgotten first."""
+"""The most home tabs kept in memory; the one unused the longest is dropped first."""
 _TOO_LARGE_ERRORS = frozenset(
     {"view_too_large", "invalid_arguments", "invalid_blocks", "msg_blocks_too_long"}
 )
@@ -67,7 +68,7 @@ class _HomePage:
     barred: bool = False
     notice: Sheet | None = None
     noticed: int = 0
-    """How many notices there were."""
+    """Number of notices shown so far."""
     published: Block | None = None
 
 
@@ -76,7 +77,7 @@ def _no_facts() -> Sequence[tuple[str, str]]:
 
 
 class HomeTab:
-    """`facts`: what the adapter itself knows of its health; they stand before those on the card."""
+    """The home tabs. `facts`: health facts of the adapter itself, shown before those of the card."""
 
     def __init__(
         self,
@@ -92,13 +93,16 @@ class HomeTab:
         self._asides = BackgroundTasks()
 
     async def show(self, user: str, card: HomeCard, site: Site | None) -> None:
-        """How everything stands now. Returns when it can be seen; of several at once the last counts."""
+        """Show the card on the user's home tab; return once it is visible.
+
+        Of several concurrent calls the last one wins.
+        """
         page = self._page(user)
         page.card, page.site, page.barred = card, site, False
         await self._publish(user, page)
 
     async def tell(self, user: str, card: Card) -> None:
-        """An answer, on top of the page for a while."""
+        """Show a reply on top of the home tab for a while."""
         page = self._page(user)
         page.notice = lay_out(card)
         page.noticed += 1
@@ -107,13 +111,13 @@ class HomeTab:
         self._asides.begin("an old notice", lambda: self._forget(user, page, number))
 
     async def bar(self, user: str) -> None:
-        """They may do nothing here."""
+        """Show the home tab of a user without permissions."""
         page = self._page(user)
         page.card, page.notice, page.barred = None, None, True
         await self._publish(user, page)
 
     def pressed(self, user: str) -> None:
-        """What was answered before is not of interest any more."""
+        """Remove the previous reply, because the user has pressed something."""
         page = self._page(user)
         if page.notice:
             page.notice = None
@@ -150,7 +154,7 @@ class HomeTab:
                     return
 
     def _views(self, page: _HomePage) -> Iterator[Block]:
-        """The page, then shorter and shorter ones."""
+        """Yield the full page, then shorter and shorter versions."""
         if page.barred:
             yield barred_view()
         elif page.card:
@@ -162,7 +166,7 @@ class HomeTab:
             yield notice_view(page.notice)
 
     async def _taken(self, user: str, view: Block, *, last: bool) -> bool:
-        """False: it is too much for Slack."""
+        """Publish a view; return False if it is too large for Slack."""
         try:
             await self._call(user, view)
         except SlackDenied as refusal:
@@ -174,7 +178,7 @@ class HomeTab:
         return True
 
     async def _call(self, user: str, view: Block) -> None:
-        """No hash is sent: what is published last is what holds. Told of a conflict all the same, it is said again."""
+        # No hash is sent, so the last publication wins. After a conflict the call is repeated once.
         try:
             await self._publish_once(user, view)
         except SlackDenied as refusal:
@@ -188,14 +192,14 @@ class HomeTab:
         )
 
 
-# Everything that one person sees beside the threads. Nothing of it holds up a thread.
+# Everything that one person sees outside of threads. None of it delays a thread.
 
 _NOT_ALLOWED = "You may not look at that here. Ask whoever runs this bot."
 _NOT_NOW = "That did not work just now. Please close this window, and try again in a moment."
 
 
 class PersonalViews:
-    """Whoever has one closes it."""
+    """Home tabs, windows and suggested prompts. The owner must call `close`."""
 
     def __init__(
         self,
@@ -211,7 +215,7 @@ class PersonalViews:
         self._asides = BackgroundTasks()
 
     async def tell(self, thread: Thread, user: str, card: Card, site: Site | None) -> bool:
-        """Show a card to one person beside the threads. False: it belongs to the thread it is said in."""
+        """Show a card to one person outside of threads. Return False if it belongs into the thread instead."""
         if isinstance(card, HomeCard):
             await self.home.show(user, card, site)
             return True
@@ -222,7 +226,9 @@ class PersonalViews:
         return thread.home
 
     def begin(self, delivery: Delivery) -> None:
-        """Before it is taken: what cannot wait for that is done."""
+        """Do what cannot wait until the delivery is accepted: open a window while the trigger is valid, clear an old
+        notice.
+        """
         if isinstance(delivery.what, PressedButton) and delivery.what.trigger:
             purpose = FormPurpose(thread=delivery.thread, verb=delivery.what.verb)
             self._windows.open(delivery.id, delivery.what.trigger, purpose.json_text)
@@ -230,7 +236,7 @@ class PersonalViews:
             self.home.pressed(delivery.user)
 
     def end(self, delivery: Delivery, *, let: bool) -> None:
-        """After it was taken, or refused."""
+        """Finish after the delivery was accepted or refused (`let`)."""
         if let:
             return
         if isinstance(delivery.what, HomeVisit):
@@ -239,11 +245,11 @@ class PersonalViews:
             self._asides.begin("a word", lambda: self._windows.settle(delivery.id, _NOT_ALLOWED))
 
     def fail(self, delivery: Delivery) -> None:
-        """It could not be taken; Slack does not bring a press again."""
+        """Say in the window that the press could not be accepted, because Slack does not deliver a press again."""
         self._asides.begin("a word", lambda: self._windows.settle(delivery.id, _NOT_NOW))
 
     def look(self, meaning: ScreenEvent) -> None:
-        """Returns at once."""
+        """Handle a screen event in the background."""
         match meaning:
             case PageTurned(view=view, page=page):
                 self._asides.begin("another page", lambda: self._windows.leaf(view, page))
@@ -260,12 +266,11 @@ class PersonalViews:
         await self._windows.close()
 
 
-# Windows that only whoever pressed sees: opened at once, filled when the answer comes, forgotten
-# when closed. The trigger that opens one is good for three seconds, and once; the answer may take
-# longer.
+# Windows that only the person who pressed sees: opened at once, filled when the answer arrives, forgotten when closed.
+# The trigger id is valid for three seconds, and once; the answer may take longer.
 
 MOST_WINDOWS = 200
-"""So many are remembered; the oldest are forgotten first."""
+"""The most windows kept in memory; the oldest is dropped first."""
 _OPENING_SECONDS = 10.0
 _ONE_MOMENT = Sheet(title="One moment", body=(Text(text="I am looking it up."),))
 _OUT_OF_DATE = Sheet(
@@ -276,7 +281,7 @@ _OUT_OF_DATE = Sheet(
 @dataclass
 class _Window:
     opening: asyncio.Task[str]
-    """Its id; empty: Slack did not open it."""
+    """Returns the view id; empty if Slack did not open the window."""
     metadata: str
     laid: Sheet = _ONE_MOMENT
     pages: Sequence[WindowPage] = field(default_factory=list[WindowPage])
@@ -285,14 +290,17 @@ class _Window:
 
 
 class Windows:
-    """`event`: the id of the press that asked for what the window shows; cards that answer it have it in their keys."""
+    """Opens and fills windows.
+
+    `event`: the id of the press that asked for the window; cards that answer it contain that id in their keys.
+    """
 
     def __init__(self, client: AsyncWebClient) -> None:
         self._client = client
         self._windows: dict[str, _Window] = {}
 
     def open(self, event: str, trigger: str, metadata: str = "") -> None:
-        """Returns at once. Opened twice for one press, it is one window."""
+        """Open a window in the background. Two calls for one press open only one."""
         if event in self._windows:
             return
         opening = asyncio.create_task(self._open(trigger, metadata), name="slack: a window")
@@ -301,12 +309,12 @@ class Windows:
             self._windows.pop(next(iter(self._windows))).opening.cancel()
 
     async def fill(self, card: Card) -> bool:
-        """False: there is no window for it, and it must be said elsewhere."""
+        """Show the card in its window; return False if there is no window and it must be shown elsewhere."""
         found = self._for(card.key)
         return found is not None and await self._show(found, lay_out(card))
 
     async def settle(self, event: str, told: str) -> None:
-        """Where nothing else was said in it, this is."""
+        """Show a message in the window unless it already has content."""
         found = self._windows.get(event)
         if found and not found.filled:
             await self._show(found, Sheet(title=told))
@@ -321,13 +329,13 @@ class Windows:
             await self._update(view, shown)
 
     def closed(self, view: str) -> None:
-        """What was in it is forgotten; what was to come is not wanted."""
+        """Drop the content of a closed window; what arrives later is not shown."""
         for one in self._windows.values():
             if _view_id(one) == view:
                 one.closed, one.pages, one.laid = True, (), _ONE_MOMENT
 
     async def close(self) -> None:
-        """Nothing is opened any more."""
+        """Cancel windows that are being opened."""
         openings = [one.opening for one in self._windows.values()]
         self._windows.clear()
         for opening in openings:
@@ -335,7 +343,7 @@ class Windows:
         await asyncio.gather(*openings, return_exceptions=True)
 
     def _for(self, key: str) -> _Window | None:
-        """`answer:<event>`, or `told:<event>:<digest>`."""
+        # Keys are `answer:<event>`, or `told:<event>:<digest>`.
         named = key.partition(":")[2]
         return self._windows.get(named) or self._windows.get(named.rpartition(":")[0])
 
@@ -353,13 +361,13 @@ class Windows:
             with slack_errors("opening a window"):
                 answer = await self._client.views_open(trigger_id=trigger, view=view)
         except PortError as problem:
-            # later is too late: then it is said elsewhere
+            # the trigger id may have expired: then the answer is shown elsewhere
             log.warning("a window was not opened", extra={"data": {"reason": problem.reason}})
             return ""
         return str((answer.get("view") or {}).get("id", ""))
 
     async def _update(self, view: str, shown: Block) -> bool:
-        """False: it is not there any more."""
+        """Replace the view's content; return False if the window no longer exists."""
         try:
             await call_slack(
                 "filling a window", lambda: self._client.views_update(view_id=view, view=shown)

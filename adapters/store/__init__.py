@@ -1,5 +1,6 @@
-"""Where records live, who may use them, and how they are kept private. A name is imported when it is asked for, so that
-who needs the lock of a home does not import the models of sessions.
+"""Storage of records: their location, who may use them, and their privacy.
+
+Names are imported on access, so that a caller that needs only the lock of a home does not import the session models.
 """
 
 from importlib import import_module

@@ -1,9 +1,8 @@
-"""The audit log on disk: lines are added and never changed, and each names the one before it by its hash.
+"""The audit log on disk. audit.jsonl is append-only, one entry per line, each with the hash of the previous one;
+audit.head has number and hash of the last line, so that removed lines are noticed.
 
-    audit.jsonl    one entry a line
-    audit.head     the number and the hash of the last line, so that lines that were cut off are missed
-
-A line is on disk before anything that it reports takes effect. The head is not waited for: after a kill it may be one behind.
+A line is on disk before what it reports takes effect. The head is written without waiting: after a kill it may be one
+line behind.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ log = logging.getLogger("bot.audit")
 
 AUDIT_FILE, AUDIT_HEAD = "audit.jsonl", "audit.head"
 NO_HASH = ""
-"""What stands before the first line."""
+"""The previous hash of the first line."""
 MOST_TOLD = 5
 _HEAD = re.compile(rb"([0-9]{12}) ([0-9a-f]{64})\n", re.ASCII)
 
 
 @dataclass(frozen=True)
 class AuditCheck:
-    """What was found. `number` and `hash` are those of the last whole line, `size` where it ends."""
+    """The result of a check. `number` and `hash`: those of the last complete line; `size`: where it ends."""
 
     number: int
     hash: str
@@ -52,7 +51,10 @@ class AuditCheck:
 
 
 class AuditFile:
-    """Implements bot.ports.Audit. What was found wrong at the start becomes an entry itself: the next start may not see it."""
+    """Implements bot.ports.Audit.
+
+    Problems found at the start are logged as an entry, because the next start may not find them.
+    """
 
     def __init__(self, home: Path, masker: Masker, *, disk: Disk | None = None) -> None:
         self._home = home
@@ -64,7 +66,7 @@ class AuditFile:
         self.broken = (
             (". ".join(described_problems(home, found.problems)),) if found.problems else ()
         )
-        # somebody may hold this against a copy that is kept elsewhere
+        # so that somebody can compare it with a copy kept elsewhere
         log.info("the audit log", extra={"data": {"number": found.number, "hash": found.hash}})
         for problem in found.problems:
             self._tell(problem)
@@ -91,7 +93,7 @@ class AuditFile:
             decision=Decision.REFUSED,
             why=problem,
         )
-        with suppress(Unavailable):  # the log has it
+        with suppress(Unavailable):  # the problem is in the program log already
             self.note(entry)
 
     def _add(self, line: bytes) -> None:
@@ -101,7 +103,7 @@ class AuditFile:
         self._at += len(line)
 
     def _begin(self, line: bytes) -> None:
-        """The first line; or the file went, or became shorter, while the bot ran: what is left of it stays."""
+        # Writes the first line. If the file was removed or truncated while the bot ran, the rest of it is kept.
         if self._at and self._path.exists():
             self._path.rename(self._path.with_name(f"{AUDIT_FILE}.cut-{self._number}"))
         self._disk.replace(self._path, line)
@@ -119,7 +121,7 @@ class AuditFile:
 
 
 def check_audit(home: Path) -> AuditCheck:
-    """Read it all, and hold every line against the next. The torn end of a write that was never finished is no fault."""
+    """Read the whole log and check the chain of hashes. An incomplete last line is no error."""
     path = home / AUDIT_FILE
     try:
         content = path.read_bytes() if path.exists() else b""
@@ -134,7 +136,7 @@ def check_audit(home: Path) -> AuditCheck:
 
 
 def described_problems(home: Path, problems: Iterable[str]) -> tuple[str, str]:
-    """What is wrong with it, and what to do about it."""
+    """Return what is wrong with the log, and what to do about it."""
     return (
         f"{home / AUDIT_FILE} is not as it was written: {'; '.join(problems)}",
         f"Find out who did that. Then move {AUDIT_FILE} and {AUDIT_HEAD} away together, and a new one begins.",
@@ -149,7 +151,7 @@ class _AuditLine:
 
     @classmethod
     def of(cls, line: bytes) -> _AuditLine:
-        """What cannot be read has a number that none has."""
+        # An unreadable line gets number 0, which no entry has.
         try:
             entry = json.loads(line)
         except (ValueError, RecursionError):
@@ -164,7 +166,7 @@ class _AuditLine:
 
 
 def _links(lines: list[_AuditLine]) -> list[str]:
-    """Where the chain is broken, the first few."""
+    """Return the first few places where the chain is broken."""
     problems: list[str] = []
     before, expected = NO_HASH, 1
     for line in lines:
@@ -179,9 +181,9 @@ def _links(lines: list[_AuditLine]) -> list[str]:
 
 
 def _missing(head: re.Match[bytes] | None, lines: list[_AuditLine], number: int) -> list[str]:
-    """What the head knows of, and is not there, or otherwise."""
+    """Return what the head records but the log lacks or has changed."""
     if head is None:
-        # killed after its very first line it has none
+        # after a kill right after the first line there is no head
         gone = f"{AUDIT_HEAD} cannot be read, so whether its end was cut off cannot be told"
         return [gone] if number > 1 else []
     known, hashed = int(head[1]), head[2].decode()

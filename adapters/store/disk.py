@@ -1,10 +1,8 @@
-"""Where the files of sessions lie, and what a full disk is called.
+"""The files of sessions, and the meaning of disk errors. sessions/<id>.json is the export for people and other
+programs; sessions/unfinished/<id>.journal is the truth and read at start; sessions/finished/<id>.journal is that of
+ended sessions and read on request.
 
-    sessions/<id>.json                  the export, for people and other programs
-    sessions/unfinished/<id>.journal    the truth; everything here is read at start
-    sessions/finished/<id>.journal      the truth of what is over; read when somebody asks for it
-
-Every file and folder is for its owner alone.
+Every file and folder is private.
 """
 
 from __future__ import annotations
@@ -46,7 +44,7 @@ _REASONS = {
 
 
 def disk_error(error: OSError, path: Path) -> Unavailable:
-    """The same error in plain words, with what a person can do about it."""
+    """Return the error in plain words, with a remedy."""
     where = error.filename or path
     told = error.strerror or str(error)
     other = (told if where == path else f"{told}: {where}", f"{RIGHTS} See: ls -ld {where}")
@@ -54,9 +52,8 @@ def disk_error(error: OSError, path: Path) -> Unavailable:
     return Unavailable(f"{reason}, so nothing can be kept under {path}", remedy.format(path))
 
 
-# The files of sessions. A session is moved to `finished` only after its export is written, and
-# back before anything else is: so what is not over is always among the unfinished, whatever
-# moment the bot was killed at.
+# The files of sessions. A session is moved to `finished` only after its export is written, and back before anything
+# else is written: so an unfinished session is always in `unfinished`, whenever the bot is killed.
 
 JOURNAL = ".journal"
 EXPORT = ".json"
@@ -75,7 +72,7 @@ class SessionFolder:
         self.index = home / "index.json"
 
     def journal(self, session_id: str) -> Path:
-        """Where its journal is, or would be."""
+        """Return the path of its journal, which may not exist."""
         name = file_name(session_id) + JOURNAL
         over = self.finished / name
         return over if over.exists() else self.unfinished / name
@@ -84,19 +81,19 @@ class SessionFolder:
         return self.exports / (file_name(session_id) + EXPORT)
 
     def journals(self) -> tuple[set[str], set[str]]:
-        """The names of all unfinished, and of all finished."""
+        """Return the names of all unfinished and of all finished sessions."""
         return _names_in(self.unfinished, JOURNAL), _names_in(self.finished, JOURNAL)
 
     def strangers(self) -> set[str]:
-        """Names of exports without a journal: somebody put them there."""
+        """Return the names of exports without a journal, which somebody else has put there."""
         return _names_in(self.exports, EXPORT).difference(*self.journals())
 
     def finish(self, journal: Path) -> None:
-        """No sync: if the move is lost, the journal is among the unfinished and is moved again."""
+        # Without sync: if the move is lost, the journal is still unfinished and is moved again.
         journal.replace(self.finished / journal.name)
 
     def reopen(self, journal: Path) -> Path:
-        """Durable before anything else is written."""
+        """Move the journal back; durable before anything else is written."""
         back = self.unfinished / journal.name
         if journal != back:
             journal.replace(back)
@@ -105,7 +102,7 @@ class SessionFolder:
         return back
 
     def put_aside(self, path: Path) -> Path:
-        """Keep a broken file under another name; nothing that was put aside before is overwritten."""
+        """Rename a broken file, without overwriting an earlier one."""
         stamp = self._now().strftime("%Y%m%dT%H%M%SZ")
         aside = path.with_name(f"{path.name}.broken-{stamp}")
         number = 1
@@ -115,7 +112,7 @@ class SessionFolder:
         return path.rename(aside)
 
     def sweep(self) -> None:
-        """Remove what a crash left of writes that were never finished."""
+        """Remove temporary files left by a crash."""
         home = self.index.parent
         for directory in (home, self.exports, self.unfinished, self.finished, self.evidence):
             for name in _names_in(directory, TEMPORARY_SUFFIX):
@@ -123,7 +120,7 @@ class SessionFolder:
 
 
 def file_name(session_id: str) -> str:
-    """An id as a name of a file, whatever it contains."""
+    """Return a safe file name for any id."""
     name = quote(session_id, safe="")
     if len(name) <= LONGEST_NAME and not name.startswith("."):
         return name
@@ -131,23 +128,26 @@ def file_name(session_id: str) -> str:
 
 
 def _names_in(directory: Path, ending: str) -> set[str]:
-    """Bare strings: there may be ten thousand of them."""
+    # Plain strings, because there may be ten thousand.
     with os.scandir(directory) as entries:
         return {entry.name.removesuffix(ending) for entry in entries if entry.name.endswith(ending)}
 
 
-# One bot per home: whoever holds the lock owns everything under it.
+# One bot per home: whoever holds the lock owns everything in it.
 
 
 class InstanceLock:
-    """Held for as long as the process lives: the kernel lets it go, however the process ends."""
+    """Held for the life of the process; the kernel releases it, however the process ends."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
         self._fd: int | None = None
 
     def acquire(self) -> None:
-        """Raises Refused, naming the process that has it; Unavailable where no home can be made."""
+        """Acquire the lock.
+
+        Raises Refused with the process that holds it, or Unavailable if the home cannot be created.
+        """
         fd = self._opened()
         if not try_lock(fd):
             holder = os.pread(fd, 32, 0).decode("ascii", "replace").strip() or "unknown"
@@ -156,7 +156,7 @@ class InstanceLock:
                 f"another gwt-bot (process {holder}) already uses {self._home}",
                 "Stop that one first, or give this one a home of its own with GWT_HOME.",
             )
-        # who holds it is a courtesy: on a full disk the lock itself is held all the same
+        # the process id is only information: on a full disk the lock is held without it
         with suppress(OSError):
             os.ftruncate(fd, 0)
             os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)

@@ -1,9 +1,7 @@
-"""Evidence of checks in files of its own, and the limits of how much output is kept.
+"""Evidence of checks in separate files, and the limits on stored output. evidence/<id>.json is the record,
+raw/<session>/<task>_<evidence>.log its raw log.
 
-    evidence/<id>.json                      the record
-    raw/<session>/<task>_<evidence>.log     the raw log it was drawn from, masked
-
-What is written here is masked first.
+Everything is masked before it is written.
 """
 
 from __future__ import annotations
@@ -28,12 +26,11 @@ from bot.core.masking import Masker
 from bot.core.projections.task_logs import TRUNCATED
 from bot.core.text import clean
 
-# Each record is masked and stored with its hash, which is compared whenever it is read. Keeping
-# the same thing twice changes nothing; evidence of an attempt that was lost is replaced by what
-# the next one finds.
+# Each record is masked and stored with its hash, which is checked whenever it is read. Storing the same record twice
+# changes nothing; evidence of a lost attempt is replaced by that of the next one.
 
 RAW_LIMIT = 1_000_000
-"""Bytes of one raw log. Its beginning and its end are kept."""
+"""Bytes of one raw log, of which beginning and end are kept."""
 _SOURCE_LIMIT = 4_000_000
 
 
@@ -48,17 +45,20 @@ class EvidenceFiles:
     async def keep(
         self, evidence: Evidence, *, session_id: str, task_id: str, raw: str = "", source: str = ""
     ) -> Evidence:
-        """Write it down, with its raw log: the text `raw`, else what the file `source` holds. What was written."""
+        """Store the evidence with its raw log: the text `raw`, or else the content of the file `source`.
+
+        Return what was stored.
+        """
         return await asyncio.to_thread(
             self._keep, evidence, session_id, task_id, lambda: raw or self._read(source)
         )
 
     async def find(self, evidence_id: str) -> Evidence | None:
-        """As it was kept; `integrity_validated` says whether it and all it names are unchanged. None: not there."""
+        """Return the stored evidence, or None. `integrity_validated` says whether it and its files are unchanged."""
         return await asyncio.to_thread(self._find, evidence_id)
 
     async def inventory(self, evidence_ids: Iterable[str]) -> EvidenceInventory:
-        """What is there of the evidence that a session names."""
+        """Return which of the evidence named by a session exists."""
         return await asyncio.to_thread(self._inventory, evidence_ids)
 
     def _keep(
@@ -113,7 +113,7 @@ class EvidenceFiles:
     def _write(self, evidence: Evidence) -> Evidence:
         path = self._path(evidence.evidence_id)
         before = self._find(evidence.evidence_id)
-        # when it was first seen does not change by seeing it again
+        # the time it was first seen does not change
         same = {"timestamp": before.timestamp if before else evidence.timestamp}
         if (
             before
@@ -136,7 +136,7 @@ class EvidenceFiles:
         return Artifact(path=str(path), sha256=hashlib.sha256(content).hexdigest())
 
     def _masked(self, text: str) -> tuple[str, bool]:
-        """As a whole: a secret that a line break parts is known by both of its halves. And whether it hid anything."""
+        """Mask the whole text, because a secret may be split by a line break; also return whether anything was masked."""
         plain = clean(text[:_SOURCE_LIMIT])
         masked = self._masker.mask_personal(plain)
         return masked, masked != plain or "[MASKED:" in text
@@ -147,14 +147,14 @@ class EvidenceFiles:
         )
 
     def _hash(self, artifact: Artifact) -> str:
-        """Of the file as it is now; empty: there is none, or it is no file of the bot's own."""
+        """Return the hash of the current file; empty if it is missing or not the bot's own."""
         path = Path(artifact.path)
         if not path.is_relative_to(self._home) or path.is_symlink() or not path.is_file():
             return ""
         return hashlib.sha256(self._disk.read(path)).hexdigest()
 
     def _read(self, source: str) -> str:
-        """A log that somebody has tidied away is no reason not to keep what it proved."""
+        # A deleted log must not prevent the evidence from being stored.
         path = Path(source)
         if not source or path.is_symlink() or not path.is_file():
             return ""
@@ -183,26 +183,24 @@ def _bounded(content: bytes) -> bytes:
     return content[:half] + mark + content[-half:]
 
 
-# Room for what programs printed: transcripts and output of checks, evidence, and the raw logs
-# behind it.
-#
-# Transcripts go after a while; then the oldest go where there is no room left. Evidence of a
-# session that is not over stays, with its raw logs, and so does whatever is younger than a day.
+# Limits on stored output: transcripts, output of checks, evidence and raw logs. Transcripts are removed after some
+# time; beyond that the oldest files are removed when space runs out. Evidence of unfinished sessions, its raw logs, and
+# anything younger than a day is kept.
 
 _FRESH = timedelta(days=1)
 _RUN = "run-"
-"""Before the id, in the name of a run's folder."""
+"""Prefix of the id in the name of a run's folder."""
 _NAMES = re.compile(rb"[\w-]+")
 
 
 class OutputBounds(Fact):
-    """Of transcripts, of raw logs and of evidence, in bytes each."""
+    """Limits in bytes, for transcripts, raw logs and evidence each."""
 
     runs: int = 2_000_000_000
     raw: int = 2_000_000_000
     evidence: int = 500_000_000
     age: timedelta = timedelta(days=30)
-    """Of transcripts, and of what stood between the bot and an agent. Raw logs stay as long as there is room: evidence is held against them."""
+    """Of transcripts and run folders. Raw logs are kept as long as there is space, because evidence refers to them."""
 
 
 class _File(NamedTuple):
@@ -235,7 +233,7 @@ class OutputLimits:
                 yield from folder.rglob("*")
 
     def _fit_evidence(self, room: int) -> None:
-        """A session names its evidence in its journal: what one that is not over names stays."""
+        # Evidence is named in its session's journal; that of unfinished sessions is kept.
         found = list(_plain_files((self._home / "evidence").glob("*.json")))
         if sum(file.bytes for file in found) <= room:
             return
@@ -244,16 +242,16 @@ class OutputLimits:
         self._fit(free, room - sum(file.bytes for file in found) + sum(file.bytes for file in free))
 
     def _named(self, ids: Iterable[str]) -> set[str]:
-        """Those that stand in the journal of a session that is not over."""
+        """Return the ids that appear in the journals of unfinished sessions."""
         wanted = {id.encode() for id in ids}
         named = set[bytes]()
         for path in (self._home / "sessions" / "unfinished").glob(f"*{JOURNAL}"):
-            with suppress(FileNotFoundError):  # that session is over by now
+            with suppress(FileNotFoundError):  # the session has finished meanwhile
                 named |= wanted.intersection(_NAMES.findall(path.read_bytes()))
         return {id.decode() for id in named}
 
     def _remove_spools(self, old: datetime) -> None:
-        """What stood between the bot and an agent, of runs that nobody comes back to. Agents can have put anything there."""
+        # Folders of runs that are no longer needed. Agents can have put anything there.
         spools = (self._home / "spool").glob(f"{_RUN}*")
         found = [path for path in spools if _is_older(path, old)]
         named = self._named(path.name.removeprefix(_RUN) for path in found)
@@ -262,7 +260,7 @@ class OutputLimits:
                 shutil.rmtree(path, ignore_errors=True)
 
     def _fit(self, files: list[_File], room: int) -> None:
-        """The oldest go, until the rest fits."""
+        """Remove the oldest files until the rest fits."""
         fresh = self._now() - _FRESH
         excess = sum(file.bytes for file in files) - room
         for file in sorted(files, key=lambda one: one.at):
@@ -273,7 +271,7 @@ class OutputLimits:
 
 
 def _plain_files(paths: Iterable[Path]) -> Iterator[_File]:
-    """Plain files only; what is gone meanwhile is none."""
+    """Yield the regular files; those removed meanwhile are skipped."""
     for path in paths:
         with suppress(FileNotFoundError):
             if path.is_file() and not path.is_symlink():
@@ -281,7 +279,7 @@ def _plain_files(paths: Iterable[Path]) -> Iterator[_File]:
 
 
 def _is_older(path: Path, than: datetime) -> bool:
-    """What is gone meanwhile, or leads elsewhere, is not."""
+    """Whether the path is older; links and paths removed meanwhile are not."""
     with suppress(FileNotFoundError):
         return not path.is_symlink() and _changed_at(path) < than
     return False

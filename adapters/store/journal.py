@@ -1,7 +1,7 @@
-"""TinyDB over a journal: a change is one line at the end of the file, so it costs what it changes.
+"""TinyDB over a journal: a change is one appended line, so its cost depends only on its size.
 
-A line is the CRC-32 of its text and one JSON value. A line that a crash left half written has no line end and is cut off; a
-whole line that is wrong means that somebody damaged the file. When the journal outgrows its contents, it is written anew.
+A line is the CRC-32 of its text and one JSON value. An incomplete last line, without a line end, is cut off; a complete
+but invalid line means that the file was damaged. When the journal has outgrown its contents it is rewritten.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ JournalRow = dict[str, Any]
 Tables = dict[str, dict[str, JournalRow]]
 
 SLACK_BYTES = 1_000_000
-"""A journal may grow by this much, or to twice its size, before it is written anew."""
+"""A journal may grow by this much, or to twice its size, before it is rewritten."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowChanges:
-    """What became of the rows of a table: first `drop`, then `put` whole rows, then `set` fields of rows."""
+    """Changes to the rows of a table, applied in order: `drop` rows, `put` whole rows, `set` fields of rows."""
 
     drop: list[str] = field(default_factory=list[str])
     put: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -50,13 +50,16 @@ class _Header:
 
 
 _ANY: TypeAdapter[Any] = TypeAdapter(Any)
-# Read with pydantic: its JSON parser bounds the depth, the standard library's raises RecursionError.
+# parsed with pydantic, whose JSON parser limits the depth; the standard library's raises RecursionError
 _HEADER = TypeAdapter(_Header)
 _CHANGES = TypeAdapter(dict[str, RowChanges])
 
 
 class JournalStorage(Storage):
-    """The tables of one file. After an OSError it is not to be used again: the disk says what holds."""
+    """The tables of one file.
+
+    After an OSError it must not be used again, because only the disk knows what was written.
+    """
 
     def __init__(self, path: Path, disk: Disk) -> None:
         self._path = path
@@ -64,7 +67,7 @@ class JournalStorage(Storage):
         self._tables: Tables = {}
         self._length = 0
         self._older = False
-        """It was written in an older form: the next change writes it anew in today's."""
+        """Whether the file has an older format; the next change rewrites it in the current one."""
         if path.exists():
             self._tables, self._length, form = _read(disk.read(path))
             self._older = form < SCHEMA
@@ -74,12 +77,12 @@ class JournalStorage(Storage):
         return self._tables
 
     def write(self, data: Mapping[str, Mapping[str, Any]]) -> None:
-        """All of it anew. TinyDB asks for this when tables are dropped."""
+        """Rewrite the whole file. TinyDB calls this when tables are dropped."""
         self._tables = {name: dict(rows) for name, rows in data.items()}
         self._rewrite()
 
     def commit(self, changes: Mapping[str, RowChanges]) -> None:
-        """On disk when it returns, with one fdatasync."""
+        """Append the changes; on disk when it returns, with one fdatasync."""
         plain = {name: _plain(change) for name, change in changes.items()}
         if self._older:
             _apply(self._tables, plain)
@@ -96,8 +99,12 @@ class JournalStorage(Storage):
             self._shrink()
 
     def _shrink(self) -> None:
-        self._limit = self._length + SLACK_BYTES  # tried again later, should it fail now:
-        with suppress(OSError):  # the change itself is on disk, so this is nobody's loss
+        self._limit = (
+            self._length + SLACK_BYTES
+        )  # set first, so that a failure below is retried only later
+        with suppress(
+            OSError
+        ):  # the change itself is already on disk, so a failure here loses nothing
             self._rewrite()
 
     def _rewrite(self) -> None:
@@ -109,12 +116,12 @@ class JournalStorage(Storage):
 
 
 class JournalTable(Table):
-    """A table whose changes cost what they change. Rows are named, so new ones are inserted as Documents."""
+    """A table whose changes are appended. Rows are named, so new ones are inserted as Documents."""
 
     document_id_class: Any = str
 
     def apply(self, change: RowChanges) -> None:
-        """Change many rows at once, or none."""
+        """Apply several changes atomically."""
         self._commit(change)
 
     def _update_table(self, updater: Callable[[Any], None]) -> None:
@@ -136,7 +143,7 @@ class JournalDatabase(TinyDB):
 
 
 class _View(MutableMapping[str, JournalRow]):
-    """Rows as TinyDB's own methods want to change them. Nothing is changed: it is noted."""
+    """The rows as a mapping for TinyDB's own methods; changes are only recorded."""
 
     def __init__(self, rows: Mapping[str, Any]) -> None:
         self._rows = rows
@@ -176,7 +183,9 @@ class _View(MutableMapping[str, JournalRow]):
 
 
 def replayed_changes(data: bytes) -> Iterator[tuple[dict[str, dict[str, JournalRow]], Tables]]:
-    """Each change once more: the rows that it dropped, and the tables after it. They are the same ones every time."""
+    """Replay the journal: yield the rows each change dropped, and the tables after it, which are the same objects every
+    time.
+    """
     header, *lines = data.split(b"\n")[:-1] or [b""]
     form = _form(header)
     tables: Tables = {}
@@ -196,10 +205,10 @@ def replayed_changes(data: bytes) -> Iterator[tuple[dict[str, dict[str, JournalR
 
 
 def _read(data: bytes) -> tuple[Tables, int, int]:
-    """The tables, up to where the file counts, and the form it is written in."""
+    """Return the tables, the valid length of the file, and its format."""
     header, *lines = data.split(b"\n")[:-1] or [
         b""
-    ]  # what follows the last end of line was never acknowledged
+    ]  # what follows the last line end was never acknowledged
     form = _form(header)
     tables: Tables = {}
     length = len(header) + 1
@@ -253,7 +262,7 @@ def _apply(tables: Tables, changes: Mapping[str, RowChanges]) -> None:
 
 
 def _plain(change: RowChanges) -> RowChanges:
-    """The same with JSON values only."""
+    """Return the changes with JSON values only."""
     put, fields = _ANY.dump_python((change.put, change.set), mode="json")
     return RowChanges(change.drop, put, fields)
 
@@ -264,11 +273,11 @@ def _line(value: object) -> bytes:
 
 
 def _text(line: bytes) -> bytes | None:
-    """What a line says, if it is as it was written."""
+    """Return the text of a line, or None if its checksum is wrong."""
     text = line[9:]
     return text if line[:9] == b"%08x " % crc32(text) else None
 
 
 def _torn(lines: list[bytes]) -> bool:
-    """Whether a power cut explains it: blocks of the last line never reached the disk and read as zeros."""
+    # A power cut explains it if blocks of the last line never reached the disk and are read as zeros.
     return b"\0" in lines[0] and all(_text(line) is None for line in lines[1:])

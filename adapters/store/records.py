@@ -1,7 +1,7 @@
-"""A session split into rows for its journal, so that a save writes only what has changed.
+"""Splits a session into rows for its journal, so that a save writes only what has changed.
 
-A living object is a row of its fields, a list is a row per item, a fact is one value. Facts are replaced, never changed, so the
-same object needs no second look and a save finds what is new without reading what is old.
+A mutable object is a row of its fields, a list one row per item, a fact one value. Facts are replaced, never changed,
+so an identical object needs no comparison, and a save finds changes without reading old data.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bot.core.session import Session
 # The rows of a session.
 
 PLAIN = ""
-"""The field of a row that is no model. No field of a model has this name."""
+"""The field of a row that is not a model. No model has a field of this name."""
 
 
 class RecordParts:
@@ -34,7 +34,7 @@ class RecordParts:
 
     @classmethod
     def restored(cls, rows: Mapping[str, JournalRow]) -> tuple[RecordParts, Record]:
-        """From the rows of its journal, with the record itself."""
+        """Build the parts and the record from the rows of a journal."""
         tree, keys = _assembled(rows)
         try:
             record = Record.model_validate(tree)
@@ -45,18 +45,18 @@ class RecordParts:
         return parts, record
 
     def take(self, record: Record) -> RowChanges:
-        """What has changed since the last time, as a change of rows. Nothing: an empty one."""
+        """Return the changes since the last call, as row changes; empty if there are none."""
         change = RowChanges()
         self._root.take(record, "", change)
         return change
 
     def session(self) -> Session:
-        """The session again. Its lists are its own, the facts in them are shared."""
+        """Return a copy of the session with its own lists; the facts in them are shared."""
         return cast(Record, self._root.built()).session
 
 
 class _Alive:
-    """Something living: its values, and the parts that have rows of their own."""
+    """A mutable object: its values, and the parts that have rows of their own."""
 
     def __init__(self, kind: type[Living]) -> None:
         self._kind = kind
@@ -84,11 +84,11 @@ class _Alive:
 
     def take(self, living: Living, path: str, change: RowChanges) -> None:
         fields: dict[str, object] = {}
-        if self._new:  # its own row goes first: the rows of its parts are put into it
+        if self._new:  # its own row comes first, because the rows of its parts are put into it
             change.put[path] = fields
         values = self._values
         for name, value in vars(living).items():
-            if value is values.get(name, self):  # the usual case, so it comes first
+            if value is values.get(name, self):  # the usual case, so it is checked first
                 continue
             if isinstance(value, (Living, list)):
                 part = self._parts.get(name)
@@ -141,7 +141,7 @@ class _Alive:
 
 
 class _Items:
-    """A list. Every item keeps its key for as long as it is there; their order is the order of the rows."""
+    """A list. Every item keeps its key while it exists; the order of items is that of the rows."""
 
     def __init__(self) -> None:
         self.items: list[Any] = []
@@ -182,12 +182,14 @@ class _Items:
 
     def _take_living(self, items: list[object], path: str, change: RowChanges) -> None:
         for key, saved, item in zip(self._keys, self.items, items, strict=False):
-            saved.take(cast(Living, item), f"{path}/{key}", change)  # a list holds one kind
+            saved.take(
+                cast(Living, item), f"{path}/{key}", change
+            )  # a list holds only one kind of item
         self._remove(range(len(items), len(self.items)), path, change)
         self._add(items[len(self.items) :], path, change)
 
     def _take_rearranged(self, items: list[object], path: str, change: RowChanges) -> None:
-        """Items went, came or were replaced: keep the rows of those that can stay."""
+        """Handle removed, added or replaced items, and keep the rows of those that can stay."""
         stay = self._staying(items)
         differing = [
             index
@@ -203,7 +205,7 @@ class _Items:
         self._add(items[len(stay) :], path, change)
 
     def _staying(self, items: list[object]) -> list[int]:
-        """Where the first of `items` stand already, in the same order."""
+        """Return the positions at which the first of `items` already are, in the same order."""
         found: list[int] = []
         for item in items:
             try:
@@ -236,7 +238,7 @@ class _Items:
 
 
 def broken_record(error: ValidationError) -> BrokenStateError:
-    """The first thing that is wrong, without showing what the file says: it may be a secret."""
+    """Return an error with the first problem, without quoting the file, which may contain secrets."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     place = ".".join(str(part) for part in first["loc"]) or "the whole"
     return BrokenStateError(f"{place}: {first['msg']}")
@@ -247,12 +249,12 @@ def _row(item: object) -> object:
 
 
 def _assembled(rows: Mapping[str, JournalRow]) -> tuple[JournalRow, dict[str, list[int]]]:
-    """The rows put into each other again, and the keys of every list's items in their order."""
+    """Reassemble the nested rows, and return them with the keys of every list's items in order."""
     built: dict[str, JournalRow] = {}
     keys: dict[str, list[int]] = {}
     try:
         for path, row in rows.items():
-            # an empty list is where items go; it is copied, for the rows are the journal's own
+            # an empty list receives its items later; it is copied, because the rows belong to the journal
             built[path] = {name: [] if value == [] else value for name, value in row.items()}
             owner, _, name = path.rpartition("/")
             if name.isdecimal():
@@ -266,7 +268,7 @@ def _assembled(rows: Mapping[str, JournalRow]) -> tuple[JournalRow, dict[str, li
         raise BrokenStateError("its parts do not fit together") from error
 
 
-# A session in memory and the journal that holds it: both say the same.
+# A session in memory together with the journal that holds it, always in step.
 
 TABLE = "record"
 
@@ -277,24 +279,24 @@ class SavedRecord:
     database: JournalDatabase
     parts: RecordParts
     done: bool = False
-    """Over, with nothing left to hear or to do."""
+    """Whether the session is over, with nothing left to receive or do."""
     saves: int = 0
 
     @classmethod
     def fresh(cls, path: Path, disk: Disk) -> SavedRecord:
-        """Of a record that was never saved."""
+        """Return one for a record that was never saved."""
         return cls(path, JournalDatabase(path, disk), RecordParts())
 
     @classmethod
     def read(cls, path: Path, disk: Disk) -> tuple[SavedRecord, Record]:
-        """From its journal, with the record. Raises OSError, BrokenStateError, NewerSchemaError."""
+        """Read the journal and return it with the record. Raises OSError, BrokenStateError, NewerSchemaError."""
         database = JournalDatabase(path, disk)
         rows = database.storage.read() or {}
         parts, record = RecordParts.restored(rows.get(TABLE, {}))
         return cls(path, database, parts, is_done(record)), record
 
     def save(self, record: Record) -> None:
-        """After an error neither the journal in memory nor the parts are true any more: read them anew."""
+        """Save the changes. After an error neither journal nor parts in memory are valid: read them again."""
         change = self.parts.take(record)
         if change:
             self.database.rows(TABLE).apply(change)

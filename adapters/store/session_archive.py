@@ -1,4 +1,4 @@
-"""The archive of one session for somebody else, and the history of events that goes into it."""
+"""The archive of one session, for passing it on, with the history of its events."""
 
 from __future__ import annotations
 
@@ -31,17 +31,16 @@ from bot.core.projections.records import (
 )
 from bot.core.session import SCHEMA, Session
 
-# A tar.gz whose manifest names every file with its hash. It is read in memory and never unpacked:
-# what somebody hands in must neither fill the disk nor choose where files go.
+# A tar.gz whose manifest lists every file with its hash. It is read in memory and never unpacked: an archive from
+# somebody else must neither fill the disk nor choose where files go.
 
 MANIFEST, HISTORY = "manifest.json", "history.jsonl"
 LARGEST_ARCHIVE = 500_000_000
-"""Bytes in all, unpacked."""
+"""Total bytes, unpacked."""
 MOST_FILES = 10_000
-"""Files."""
 _BROKEN = (
     *(tarfile.TarError, zlib.error, EOFError, gzip.BadGzipFile),
-    # what tarfile makes of headers that nobody has written by accident
+    # raised by tarfile for malicious headers
     *(ValueError, RecursionError),
 )
 _RECORD: TypeAdapter[dict[str, dict[str, Any]]] = TypeAdapter(dict[str, Any])
@@ -49,7 +48,7 @@ _MEND = "Export the session again; an archive must not be changed."
 
 
 def pack_archive(program: str, session_id: str, title: str, files: Mapping[str, bytes]) -> bytes:
-    """The same files make the same archive."""
+    """Return the archive; the same files always give the same bytes."""
     marks = tuple(
         FileMark(name=name, bytes=len(content), sha256=sha256(content).hexdigest())
         for name, content in sorted(files.items())
@@ -67,13 +66,13 @@ def pack_archive(program: str, session_id: str, title: str, files: Mapping[str, 
 
 
 def history_lines(history: EventHistory) -> bytes:
-    """How it began, then a step a line."""
+    """Return the start of the history, then one step per line."""
     texts = [history.start.model_dump_json(), *(step.model_dump_json() for step in history.steps)]
     return "".join(f"{text}\n" for text in texts).encode("utf-8", "replace")
 
 
 def open_archive(path: Path, largest: int = LARGEST_ARCHIVE) -> tuple[Manifest, EventHistory]:
-    """Refused with what is wrong: no archive, not a whole one, too large, or changed since it was made."""
+    """Read an archive and verify it; raise Refused if it is none, incomplete, too large, or was changed."""
     files = _files(path, largest)
     manifest = _manifest(path, files)
     for mark in manifest.files:
@@ -94,7 +93,7 @@ def _add(tar: tarfile.TarFile, name: str, content: bytes) -> None:
 
 
 class _Unpacked(io.BufferedIOBase):
-    """What comes out of the archive, headers too, which are read whole before anybody is asked: so much and no more."""
+    """Limits what is unpacked from the archive, including headers, which tarfile reads completely."""
 
     def __init__(self, file: gzip.GzipFile, path: Path, room: int) -> None:
         self._file, self._path, self._room = file, path, room
@@ -121,7 +120,7 @@ def _files(path: Path, largest: int) -> dict[str, bytes]:
             for about in tar:
                 if about.size > largest or len(found) >= MOST_FILES:
                     raise _too_large(path)
-                # a sparse file is all the zeros it says, and none of them stands in the archive
+                # a sparse file claims any number of zeros that are not in the archive
                 plain = about.isreg() and not about.issparse()
                 file = tar.extractfile(about) if plain else None
                 if file is None:
@@ -170,14 +169,14 @@ def _read_steps(rows: Iterable[bytes]) -> Iterable[DecidedEvent]:
     return (DecidedEvent.model_validate_json(row) for row in rows)
 
 
-# What a session has heard, read from its journal: each event it decided on, and what that led to.
+# The events of a session, read from its journal: each decided event, and what it led to.
 
 _EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 _INBOX = "/inbox/"
 
 
 def read_history(journal: Path, disk: Disk | None = None) -> tuple[EventHistory, Session]:
-    """And how the session stands now. Raises FileNotFoundError, BrokenStateError, NewerSchemaError."""
+    """Return the history and the current session. Raises FileNotFoundError, BrokenStateError, NewerSchemaError."""
     start = last = None
     steps: list[DecidedEvent] = []
     for gone, tables in replayed_changes((disk or Disk()).read(journal)):

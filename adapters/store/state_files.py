@@ -1,4 +1,4 @@
-"""Small files of the home: which channel works on which repository, and the state of the REPL."""
+"""Small files of the home: the bindings of channels to repositories, and the state of the REPL."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from adapters.store.disk import disk_error
 from bot.core.errors import Refused
 from bot.core.projections.records import E105, ReplState
 
-# Which channel works on which repository: replaced in one step, or left as it was.
+# Which channel works on which repository; replaced atomically.
 
 
 class BindingsFile:
-    """Implements bot.ports.Bindings. A file that cannot be read is as good as none: then everything is as set."""
+    """Implements bot.ports.Bindings. An unreadable file counts as missing; then the settings apply."""
 
     def __init__(self, home: Path, disk: Disk | None = None) -> None:
         self._file = JsonFile(home / "bindings.json", dict[str, str], disk=disk, indent=1)
@@ -32,8 +32,7 @@ class BindingsFile:
         self._bound = bound
 
 
-# repl.json: five keys, replaced in one step. A file that cannot be read is an error, and stays as
-# it is.
+# repl.json: five keys, replaced atomically. An unreadable file is an error and stays unchanged.
 
 
 class ReplFile:
@@ -44,7 +43,7 @@ class ReplFile:
         self._disk = disk or Disk()
 
     def load(self) -> ReplState:
-        """Raises Refused with E105 for a file that was broken: nothing is guessed, nothing is mended."""
+        """Return the state. Raises Refused with E105 for an invalid file, which is neither guessed nor repaired."""
         try:
             data = self._disk.read(self._path)
         except FileNotFoundError:
@@ -69,7 +68,7 @@ class ReplFile:
 
 
 def _first_problem(wrong: ValidationError) -> str:
-    """What is wrong first, without a word of what stands there."""
+    """Return the first problem, without quoting the file."""
     first = wrong.errors(include_url=False, include_input=False, include_context=False)[0]
     where = ".".join(map(str, first["loc"]))
     if first["type"] == "json_invalid":

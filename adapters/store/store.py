@@ -1,4 +1,7 @@
-"""The store port: sessions on disk, one journal each. A save is on disk when it returns, and one broken session harms no other."""
+"""The store port: sessions on disk, one journal each.
+
+A save is on disk when it returns, and one broken session does not affect others.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ _UPDATE = "Update gwt-bot to go on with it."
 
 
 class JournalStore:
-    """The Store port. Safe to call from several threads; only one process may own a home (InstanceLock)."""
+    """The Store port. Thread-safe; only one process may own a home (InstanceLock)."""
 
     def __init__(
         self,
@@ -79,7 +82,7 @@ class JournalStore:
     def save(self, record: Record) -> None:
         session_id = record.session.id
         with self._lock, self._plainly():
-            # out of memory first: should this fail, the disk is asked anew what it holds
+            # removed from memory first, so that after a failure it is read from disk again
             kept = self._kept.pop(session_id, None)
             if kept is None or (
                 kept.path.parent == self._folder.finished and not record.session.over
@@ -93,7 +96,7 @@ class JournalStore:
             return [*self._noted().lines()]
 
     def close(self) -> None:
-        """Returns when exports and index are up to date."""
+        """Finish the pending exports and the index."""
         self._background.close()
 
     def _keep(self, session_id: str, kept: SavedRecord) -> None:
@@ -102,7 +105,7 @@ class JournalStore:
         self._background.ask(session_id)
 
     def _from_disk(self, session: Session) -> SavedRecord:
-        """The journal of a record that is not in memory, or a new one."""
+        """Return the journal of a record that is not in memory, or a new one."""
         path = self._folder.journal(session.id)
         if not session.over:
             path = self._folder.reopen(path)
@@ -118,7 +121,7 @@ class JournalStore:
             return SavedRecord.fresh(path, self._disk)
 
     def _read(self, path: Path) -> tuple[SavedRecord, Record] | tuple[None, None]:
-        """Nothing: it could not be read, and that was told."""
+        """Read a journal; return None after an error, which was reported."""
         try:
             return SavedRecord.read(path, self._disk)
         except NewerSchemaError as error:
@@ -130,7 +133,7 @@ class JournalStore:
         return None, None
 
     def _import(self, path: Path) -> None:
-        """Take in a session that somebody put there as a file."""
+        """Import a session that somebody put there as a file."""
         try:
             session = restore(self._disk.read(path))
             if self._folder.export(session.id) != path:
@@ -154,7 +157,7 @@ class JournalStore:
             f"It was kept as {aside.name}; all other sessions are unaffected."
         )
         exported = self._folder.exports / (path.stem + EXPORT)
-        if exported.exists():  # else it would be taken in as a session of its own
+        if exported.exists():  # otherwise it would be imported as a separate session
             self._folder.put_aside(exported)
         self._index = None
 
@@ -162,11 +165,11 @@ class JournalStore:
         self._told[sentence] = None
 
     def _noted(self) -> SessionIndex:
-        """The index, with all that is not in it yet."""
+        """Return the index, after adding what is missing in it."""
         while (index := self._index) is None:
             self._index = SessionIndex(self._folder, self._disk)
             self._unnoted.update(self._kept)
-            # a broken one may come to light here; then the index is read anew, without it
+            # a broken journal may be found here; then the loop reads the index again, without it
             self._note_missing(self._index)
         for session_id in self._unnoted & self._kept.keys():
             index.note(self._kept[session_id].parts.session())
@@ -183,7 +186,7 @@ class JournalStore:
                     index.note(record.session)
 
     def _settle(self, session_id: str) -> None:
-        """In the background: the export, and then what is over is let go of."""
+        """In the background: export the session, and drop it from memory if it is over."""
         with self._lock:
             kept = self._kept.get(session_id)
             if kept is None:
@@ -218,12 +221,11 @@ class JournalStore:
             raise disk_error(error, self._home) from error
 
 
-# The list of all sessions: a cache, so that nobody has to open ten thousand files to know what
-# there is.
+# The list of all sessions: a cache, so that nobody has to open ten thousand files.
 
 
 class SessionLine(BaseModel):
-    """What the list says of a session."""
+    """A session's entry in the list."""
 
     id: str
     thread: Thread
@@ -232,7 +234,7 @@ class SessionLine(BaseModel):
     phase: str
     repository: str
     host: str
-    """The machine on which the bot last knew of it: a home may be moved, or be on a disk that several see."""
+    """The machine on which the bot last saved it, because a home may be moved or shared."""
     updated_at: AwareDatetime
 
     @classmethod
@@ -253,7 +255,7 @@ class SessionLine(BaseModel):
         return self.status in (Status.COMPLETED, Status.FAILED, Status.DISCARDED)
 
     def differs(self, other: SessionLine | None) -> bool:
-        """Whether it says anything else than the other but for the time."""
+        """Whether it differs from the other in more than the time."""
         return other is None or self.model_copy(update={"updated_at": other.updated_at}) != other
 
 
@@ -269,7 +271,7 @@ class SessionIndex:
         self._read()
 
     def lines(self) -> list[SessionLine]:
-        """Newest first."""
+        """Return the lines, newest first."""
         return sorted(self._lines.values(), key=lambda line: line.updated_at, reverse=True)
 
     def note(self, session: Session) -> None:
@@ -278,7 +280,7 @@ class SessionIndex:
         self._lines[line.id] = line
 
     def missing(self) -> set[str]:
-        """Names of journals it knows nothing true about. What has no journal any more is forgotten."""
+        """Return the names of journals without a correct line, and drop lines without a journal."""
         unfinished, finished = self._folder.journals()
         known = {file_name(session_id): line for session_id, line in self._lines.items()}
         for name in known.keys() - unfinished - finished:
@@ -290,7 +292,7 @@ class SessionIndex:
         return (unfinished | finished) - true
 
     def news(self) -> bytes | None:
-        """The file anew, if it would say anything new. Times alone are not worth it."""
+        """Return the new content of the file, or None if only times have changed."""
         if not self._changed:
             return None
         self._changed = False
@@ -307,23 +309,24 @@ class SessionIndex:
         try:
             lines = _LINES.validate_json(self._disk.read(self._folder.index))
         except (FileNotFoundError, ValidationError):
-            self._changed = True  # a cache: it is made again
+            self._changed = True  # only a cache, which can be rebuilt
             return
         self._lines = {line.id: line for line in lines}
 
 
-# Work that may wait a moment, done in a thread of its own, once for however often it was asked
-# for.
+# Deferrable work in a thread of its own, done once however often it was requested.
 
 log = logging.getLogger(__name__)
 
 _LONGEST = 30.0
-"""Seconds between two tries of what does not work."""
+"""The longest pause between two tries, in seconds."""
 
 
 class BackgroundWork:
-    """Calls `each` with everything asked for, at most `delay` seconds after the first was, then `after` once. What does not
-    work is tried again, ever more seldom."""
+    """Calls `each` for every request, at most `delay` seconds after the first one, then `after` once.
+
+    Failures are retried at growing intervals.
+    """
 
     def __init__(
         self, each: Callable[[str], None], after: Callable[[], None], delay: float
@@ -332,7 +335,7 @@ class BackgroundWork:
         self._after = after
         self._delay = delay
         self._failed = 0
-        """Rounds in a row in which something did not work."""
+        """Number of consecutive rounds with a failure."""
         self._asked: set[str] = set()
         self._lock = threading.Lock()
         self._any = threading.Event()
@@ -348,7 +351,7 @@ class BackgroundWork:
         self._any.set()
 
     def close(self) -> None:
-        """Returns when everything asked for is done."""
+        """Finish all requested work."""
         self._closing.set()
         self._any.set()
         if self._thread is not None:
@@ -371,17 +374,17 @@ class BackgroundWork:
         self._failed = 0 if all(done) else min(self._failed + 1, 10)
 
     def _try(self, name: str, work: Callable[[], None]) -> bool:
-        """False: it is to be tried again."""
+        """Run the work; return False if it must be retried."""
         try:
             work()
         except OSError as error:
-            # a full disk, most likely; the journals hold the truth, so it is enough to try again
+            # most likely a full disk; the journals are the truth, so it is enough to retry
             log.warning("an export is late", extra={"session": name, "reason": str(error)})
             with self._lock:
                 self._asked.add(name)
             self._any.set()
             return False
         except Exception:
-            # nobody waits for this thread's result, and without it nothing would be exported any more
+            # nobody waits for this thread's result, and if it ended nothing would be exported any more
             log.exception("an export failed", extra={"session": name})
         return True

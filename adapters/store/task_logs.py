@@ -1,9 +1,6 @@
-"""Logs of tasks on disk, in the layout other programs know. They are derived from sessions, so what is lost or broken is made again.
-
-    logs/index.json                         the indexes of all sessions
-    logs/sessions/<session>/session.json    the session itself
-    logs/sessions/<session>/index.json      its logs
-    logs/sessions/<session>/tasks/<id>.json one log
+"""Logs of tasks on disk, in a layout other programs know; derived from sessions, so lost or broken files are made
+again. logs/index.json: the indexes of all sessions; below logs/sessions/<session>/: session.json, index.json and
+tasks/<id>.json.
 
 Each file is replaced as a whole: after a kill a log may lack its last entries, but is never broken.
 """
@@ -44,13 +41,13 @@ log = logging.getLogger(__name__)
 
 TASKS = "tasks"
 _TIDY_AFTER = 8_000_000
-"""Bytes written, until it is looked whether there is still room."""
+"""Bytes written before the limits are checked again."""
 
 
 class LogDisk(Disk):
-    """Waits for the disk with the log of a task; indexes and `session.json` can be made from the session again at any time.
+    """Syncs only the logs of tasks; indexes and `session.json` can be rebuilt from the session.
 
-    Measured on ext4: 0.2 ms without, 2 ms with it for each batch of entries, in a thread that nobody waits for.
+    Measured on ext4: 0.2 ms without sync, 2 ms with it per batch of entries, in a thread that nobody waits for.
     """
 
     def sync(self, fd: int, path: Path) -> None:
@@ -75,7 +72,7 @@ class TaskLogFiles:
         bounds: LogBounds | None = None,
         runner: LoggedRunner | None = None,
     ) -> None:
-        """`runner`: what the logs say of the program that writes them."""
+        """`runner`: the program that the logs name as their writer."""
         self._home = home
         self._logs = home / "logs"
         self._disk = disk or LogDisk()
@@ -88,23 +85,26 @@ class TaskLogFiles:
         self._runner = runner
 
     async def note(self, session: Session, found: Mapping[str, Sequence[LogEntry]]) -> None:
-        """Add entries to the logs of tasks, each once, and bring the rest of these logs up to date."""
+        """Add entries to the logs of tasks, each once, and update the rest of these logs."""
         await asyncio.to_thread(self._note, session, found)
 
     async def settle(self, session: Session, task_id: str) -> None:
-        """Have the log of a task on the disk for good, made again if it is lost. Unavailable: it cannot be written."""
+        """Make sure that the log of a task is on disk, recreating it if it is lost.
+
+        Unavailable: it cannot be written.
+        """
         await asyncio.to_thread(self._settled, session, task_id)
 
     async def read(self, session_id: str) -> tuple[TaskLog, ...]:
-        """All logs of a session, in the order in which they were begun, masked by what is known now."""
+        """Return all logs of a session in order of their start, masked with the secrets known now."""
         return await asyncio.to_thread(self._read, session_id)
 
     async def unsettled(self) -> tuple[str, ...]:
-        """Ids of sessions with a log that does not tell of its task's end."""
+        """Return the ids of sessions with a log that lacks the end of its task."""
         return await asyncio.to_thread(self._unsettled)
 
     async def tidy(self) -> None:
-        """Let go of what is too old, and of the oldest where there is no room left."""
+        """Delete logs that are too old, and the oldest ones if there is no room left."""
         await asyncio.to_thread(self._tidied)
 
     def _note(self, session: Session, found: Mapping[str, Sequence[LogEntry]]) -> None:
@@ -164,7 +164,7 @@ class TaskLogFiles:
             self._tidy()
 
     def _tidy_besides(self) -> None:
-        """What was to be noted is: nobody is told that it could not be, should this not work."""
+        # Errors are only logged, because the entries themselves were written.
         try:
             self._tidy()
         except OSError as error:
@@ -217,13 +217,13 @@ class TaskLogFiles:
             raise disk_error(error, self._home) from error
 
 
-# Room for logs: what is too old goes, then the oldest sessions; of a session that is too large
-# the oldest logs keep their ends only.
+# Limits on logs: old ones are removed, then the oldest sessions; of a session that is too large the oldest logs are
+# reduced to their ends.
 
 INDEX = "index.json"
 M = TypeVar("M", bound=BaseModel)
 _FIRST, _NEXT, _LAST = b"[\n", b",\n", b"\n]\n"
-"""Around the indexes of all sessions, which stand on a line each."""
+"""Around the indexes of all sessions, one per line."""
 
 
 class _Logs(NamedTuple):
@@ -245,7 +245,7 @@ class TaskLogRetention:
         self._bounds = bounds
 
     def indexes(self) -> list[TaskLogIndex]:
-        """Of all sessions; one that cannot be read is left out."""
+        """Return the readable indexes of all sessions."""
         found = [read_model(self._disk, path / INDEX, TaskLogIndex) for path in self._directories()]
         return [index for index in found if index]
 
@@ -264,7 +264,7 @@ class TaskLogRetention:
         self._write(list(map(_line, self.indexes())))
 
     def enter(self, index: TaskLogIndex) -> None:
-        """Among those of all sessions, in place of what it said before. The others are not read for that, but passed on."""
+        """Replace a session's line in the index of all sessions. The other lines are copied without being parsed."""
         begins = index.model_dump_json(include={"session_id"}).removesuffix("}").encode()
         others = [one for one in self._lines() if not one.startswith(begins + b",")]
         self._write([*others, _line(index)])
@@ -288,7 +288,7 @@ class TaskLogRetention:
         return sorted(path for path in self._sessions.iterdir() if path.is_dir())
 
     def _shrink(self, logs: _Logs) -> int:
-        """Every task keeps a log. How many bytes are free again."""
+        """Shorten the oldest logs, one of which remains for every task; return the bytes freed."""
         freed = 0
         paths = (logs.directory / "tasks").glob("*.json")
         for path in sorted(paths, key=lambda path: path.stat().st_mtime_ns):
@@ -307,7 +307,7 @@ def _line(index: TaskLogIndex) -> bytes:
 
 
 def read_model(disk: Disk, path: Path, kind: type[M]) -> M | None:
-    """None: it is not there, or cannot be read; all of it is drawn from sessions, and made again."""
+    """Return None if it is missing or invalid; everything here is derived from sessions and made again."""
     try:
         return kind.model_validate_json(disk.read(path))
     except (FileNotFoundError, ValidationError):
@@ -316,17 +316,16 @@ def read_model(disk: Disk, path: Path, kind: type[M]) -> M | None:
 
 def _measured(directory: Path) -> _Logs:
     for left in directory.rglob(f"*{TEMPORARY_SUFFIX}"):
-        left.unlink()  # of a write that was never finished
+        left.unlink()  # left by a write that was never finished
     files = [path.stat() for path in directory.rglob("*") if path.is_file()]
     last = max((file.st_mtime for file in files), default=directory.stat().st_mtime)
     return _Logs(directory, datetime.fromtimestamp(last, UTC), sum(file.st_size for file in files))
 
 
-# Entries of logs as they may be written: masked first and cut then, because half a secret is not
-# recognised as one.
+# Makes entries safe to be written: masked first and then cut, because half a secret is not recognised.
 
 _END = 8192
-"""Characters dropped behind a cut that was made before masking."""
+"""Characters dropped after a cut made before masking."""
 _HIDDEN: dict[str, JsonValue] = {"hidden": "it could not be masked"}
 
 
@@ -346,13 +345,13 @@ class MaskedEntries:
             content = {key: self._cut(value) for key, value in entry.content.items()}
             content = self._masker.mask_model(content, personal=True)
         except Exception:
-            # whatever went wrong: what is not masked is not written, and the others are
+            # on any error: an entry that is not masked is not written, but the others are
             log.exception("a log entry could not be masked", extra={"data": {"id": entry.id}})
             content = _HIDDEN
         return truncated_entry(entry.model_copy(update={"content": content}), self._bounds.entry)
 
     def _cut(self, value: JsonValue) -> JsonValue:
-        """Masking takes its time: of a text that will be cut anyway only as much as can stay."""
+        # Masking takes time, so of a text that will be cut only the part that can remain is masked.
         if isinstance(value, list):
             return [self._cut(inner) for inner in value]
         if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Agents in tmux panes: a server of the bot's own, one session per run, named after the run."""
+"""Agents in tmux panes: a tmux server of the bot's own, one session per run, named after the run."""
 
 from adapters.tmux.panes import TmuxPanes
 

@@ -1,7 +1,7 @@
 """Watches screens for dialogs, reports them, and answers them by keys.
 
-A screen is read when its pane has printed something or a hook has spoken, and counts when two looks agree: a program may be in
-the middle of drawing it. Keys are typed only to the very dialog they were chosen for.
+A screen is read after its pane has printed or a hook was called, and counts when two readings agree, because a program
+may be drawing it. Keys are typed only if the dialog they were chosen for is still shown.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LONGEST_ANSWER = 2_000
 
 
 class DialogWatcher:
-    """One for all panes."""
+    """Watches the dialogs of all panes."""
 
     def __init__(
         self,
@@ -51,11 +51,14 @@ class DialogWatcher:
         self._answering: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def heard(self, news: str) -> None:
-        """A line of tmux's own."""
+        """Handle a notification line of tmux."""
         self._activity.heard(news)
 
     async def changes(self, spool: Spool) -> AsyncGenerator[Dialog | None]:
-        """Each dialog once, None when it is gone; without an end. A program that does not read its pane asks nothing."""
+        """Yield each dialog once, and None when it is gone, without end.
+
+        A program without a terminal as input has no dialogs.
+        """
         if spool.kept.stdin != "terminal":
             await asyncio.Event().wait()
         run = spool.path.name
@@ -71,17 +74,17 @@ class DialogWatcher:
                 happened = await self._rest(wake, patience, follower.hurries, happened)
 
     async def watched(self, run: str) -> bool:
-        """Is a person attached to it?"""
+        """Whether a person is attached to the session."""
         return await self._people.watching(run)
 
     async def standing(self, spool: Spool) -> Dialog | None:
-        """What stands on the screen at this moment."""
+        """Return the dialog on the screen at this moment, or None."""
         if spool.kept.stdin != "terminal":
             return None
         return (await self._look(spool)).dialog
 
     async def answer(self, spool: Spool, dialog: Dialog, option: str) -> bool:
-        """Type the answer if the very dialog stands there. Whether the screen has moved on."""
+        """Type the answer if that dialog is still shown; return whether the screen has changed since."""
         async with self._answering.setdefault(spool.path.name, asyncio.Lock()):
             await self._listing.now()
             look = await self._look(spool)
@@ -97,7 +100,7 @@ class DialogWatcher:
                 await self._type(spool, look.pane_id, standing, option)
                 return await self._moved_on(spool, look, dialog.id)
             except Unavailable:
-                return False  # keys may have been typed; nobody types them again
+                return False  # keys may have been typed, so they are not typed again
 
     async def _type(self, spool: Spool, pane_id: str, standing: Dialog, option: str) -> None:
         if standing.kind is DialogKind.WORDS:
@@ -109,7 +112,7 @@ class DialogWatcher:
         await self._keyboard.press(pane_id, chosen.keys)
 
     async def _moved_on(self, spool: Spool, before: ScreenLook, dialog_id: str) -> bool:
-        """Twice, because a screen that is drawn anew is empty for a moment."""
+        # Checked twice, because a screen being redrawn is empty for a moment.
         deadline, gone = time.monotonic() + self._pace.moves_on, 0
         while gone < 2:
             if time.monotonic() > deadline:
@@ -117,14 +120,14 @@ class DialogWatcher:
             await asyncio.sleep(self._pace.again / 2)
             look = await self._look(spool)
             here = look.dialog is not None and look.dialog.id == dialog_id
-            # of what only a hook has told nothing but the screen itself shows that something happened
+            # a dialog reported only by a hook counts as gone when the screen changes
             here = here or (before.announced is not None and look.text == before.text)
             gone = 0 if here else gone + 1
         _note_heeded(spool, before.hint)
         return True
 
     async def _rest(self, wake: Wake, patience: float, hurry: bool, happened: bool) -> bool:
-        """Until it is time to look again. Whether anything has happened meanwhile."""
+        """Wait until the screen should be read again; return whether anything has happened meanwhile."""
         if hurry:
             await asyncio.sleep(self._pace.again)
             return happened
@@ -133,7 +136,7 @@ class DialogWatcher:
         return await wake.wait()
 
     async def _look_if_it_can(self, spool: Spool) -> ScreenLook:
-        """A tmux server that is lost, or a full disk, is waited for."""
+        # A lost tmux server or a full disk is waited out.
         try:
             await self._activity.begin()
             return await self._look(spool)
@@ -158,7 +161,7 @@ class DialogWatcher:
 
 
 def _same_dialog(look: ScreenLook, dialog: Dialog) -> Dialog:
-    """The dialog that stands there, if it is this one."""
+    """Return the dialog on the screen if it is this one; raise Refused otherwise."""
     standing = look.dialog or look.announced
     if standing is None:
         raise Refused("It is not asked any more.")
@@ -168,7 +171,7 @@ def _same_dialog(look: ScreenLook, dialog: Dialog) -> Dialog:
 
 
 def _answer_line(text: str) -> str:
-    """One line of bounded length."""
+    """Return the text as one line; raise Refused if it is too long."""
     line = " ".join(readable(text).split())
     if len(line) > LONGEST_ANSWER:
         raise Refused(
@@ -178,38 +181,38 @@ def _answer_line(text: str) -> str:
 
 
 def _note_heeded(spool: Spool, hint: Hint | None) -> None:
-    """What is not written down is at worst told once more."""
+    # If this cannot be written, the hint is at worst reported once more.
     if hint is not None and hint.name > spool.heeded:
         with contextlib.suppress(OSError):
             spool.write("heeded", hint.name)
 
 
-# What the looks at one screen add up to: a dialog that two of them agree on, reported only when
-# it is another one. Pure but for the monotonic clock that is handed in.
+# Combines readings of one screen: a dialog counts when two of them agree, and is reported only if it differs from the
+# last one. No I/O except the clock passed in.
 
 STALE_LOOKS = 6
-"""How many times the wait for options a hook is remembered whose question is never seen."""
+"""A hook whose question never appears is dropped after this many times `no_options`."""
 
 
 @dataclass(frozen=True)
 class ScreenPace:
-    """How soon and how long is looked, in seconds."""
+    """Intervals and time-outs for reading screens, in seconds."""
 
     again: float = 0.25
-    """Between two looks that should agree."""
+    """Between two readings that should agree."""
     apart: float = 0.7
-    """Between other looks: a program that prints all the time is not read all the time."""
+    """Between other readings, so that a program that prints all the time is not read all the time."""
     settled: float = 0.8
-    """tmux tells of output by the second: what followed in the same one is seen by a last look after it."""
+    """tmux reports output by the second; a last reading after it sees what followed in the same second."""
     no_options: float = 5.0
-    """For so long a screen is looked at for what a hook has announced; then the hook's words have to do."""
+    """How long the screen is read for a question a hook has announced; after that the hook's text is used."""
     moves_on: float = 5.0
-    """For so long an answer may take to have an effect."""
+    """How long an answer may take to have an effect."""
 
 
 @dataclass(frozen=True)
 class ScreenLook:
-    """A screen as it was read. Without a pane there is none."""
+    """One reading of a screen; empty if there is no pane."""
 
     pane_id: str = ""
     text: str = ""
@@ -218,14 +221,14 @@ class ScreenLook:
 
     @property
     def announced(self) -> Dialog | None:
-        """What a hook says is asked, where the screen does not show it."""
+        """The question a hook reports, if it is not on the screen."""
         return (
             dialog_from_hint(self.hint) if self.hint is not None and self.dialog is None else None
         )
 
 
 class Follower:
-    """What the looks at one screen add up to."""
+    """Combines the readings of one screen."""
 
     def __init__(self, pace: ScreenPace, clock: Callable[[], float]) -> None:
         self._pace = pace
@@ -237,7 +240,9 @@ class Follower:
         self.hurries = True
 
     def sees(self, look: ScreenLook) -> bool:
-        """Take in a look. Whether its hook has served: its question is on the screen, or the screen has gone on."""
+        """Take in a reading; return whether its hook is settled: the question is on the screen, or the screen has
+        changed since it was reported.
+        """
         before, self._before = self._before, look
         changed = (before.hint, before.text) != (look.hint, look.text)
         self._since = self._clock() if changed else self._since
@@ -254,7 +259,7 @@ class Follower:
         return over or stale or (agreed and look.dialog is not None)
 
     def _is_stale(self, look: ScreenLook, before: ScreenLook) -> bool:
-        """Announced long ago, and the program has gone on drawing: somebody has answered it there."""
+        # Announced long ago and still not on the screen: somebody has answered it in the pane.
         if before.hint != look.hint:
             self._announced = self._clock()
         return self._clock() - self._announced > STALE_LOOKS * self._pace.no_options
@@ -272,12 +277,11 @@ def _id(dialog: Dialog | None) -> str:
     return dialog.id if dialog else ""
 
 
-# Which panes have printed something: tmux reports it by itself, at most once a second, so nobody
-# has to poll.
+# Which panes have printed something: tmux reports it, at most once a second, so that no polling is needed.
 
 _NAME = "printed"
-# All windows of a session: a person may have opened one beside the run's own. Its values are seconds, nothing of the
-# agent's; a name of a session stands in it, and only those of runs are looked up.
+# All windows of a session, because a person may have opened another one beside the run's. The values are seconds, not
+# text of the agent; they contain a session name, and only those of runs are looked up.
 _SUBSCRIBE = (
     "refresh-client",
     "-B",
@@ -286,7 +290,7 @@ _SUBSCRIBE = (
 
 
 class PaneActivity:
-    """Wakes whoever waits for a run's output."""
+    """Sets events when a run prints something."""
 
     def __init__(self, server: TmuxServer) -> None:
         self._server = server
@@ -307,11 +311,11 @@ class PaneActivity:
                 self._last.pop(run, None)
 
     async def begin(self) -> None:
-        """Have tmux tell; asked for once, however often."""
+        """Subscribe to tmux's reports; repeated calls are allowed."""
         await self._server.ask_always(*_SUBSCRIBE)
 
     def heard(self, news: str) -> None:
-        """A line of tmux's own."""
+        """Handle a notification line of tmux."""
         if not news.startswith(f"%subscription-changed {_NAME} "):
             return
         for word in news.partition(" : ")[2].split():

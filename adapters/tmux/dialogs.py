@@ -1,4 +1,4 @@
-"""Reads the question on a screen, if there is one: menus, single lines, hints of hooks. Pure, nothing here touches tmux."""
+"""Recognises the question on a screen: menus, single lines, hints of hooks. No I/O, no tmux."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from adapters.tmux.screen_lines import (
 from bot.core.runs import Dialog, DialogKind, DialogOption
 from bot.core.text import cut
 
-# Only what stands at the end of the screen counts, whatever has scrolled by.
+# Only the end of the screen counts, whatever has scrolled by.
 
 
 def read_dialog(shown: ScreenContent) -> Dialog | None:
-    """The dialog that stands there."""
+    """Return the dialog on the screen, or None."""
     page = ScreenPage(shown)
     return read_menu(page) or read_line_question(page)
 
 
 def dialog_from_hint(hint: Hint) -> Dialog:
-    """What a hook says is asked, for a screen on which no question can be made out."""
+    """Return a dialog with a hook's text, for a screen on which no question is recognised."""
     return Dialog(
         id=words_digest("hook", hint.name),
         kind=DialogKind.WORDS,
@@ -39,8 +39,7 @@ def dialog_from_hint(hint: Hint) -> Dialog:
     )
 
 
-# Hints: what the hooks of an agent say about waiting for a person, at once, where a screen is
-# only looked at now and then.
+# Hints: hooks of an agent report at once that it waits for a person, while a screen is read only from time to time.
 
 LONGEST_HINT = 400
 _ASKING = {
@@ -63,7 +62,7 @@ _GOES_ON = {
 
 @dataclass(frozen=True)
 class Hint:
-    """Something is asked. The name is that of the hook's file: names follow each other in time."""
+    """A question reported by a hook. Names of hook files are in chronological order."""
 
     name: str
     says: str = ""
@@ -71,7 +70,7 @@ class Hint:
 
 
 def latest_hint(hooks: Iterable[tuple[str, Mapping[str, object]]], heeded: str) -> Hint | None:
-    """The last hook that asks, unless it has been heeded or the agent has gone on since."""
+    """Return the last hook that asks, unless it was handled or the agent has gone on since."""
     hint: Hint | None = None
     for name, hook in hooks:
         event = _word(hook, "event", "hook_event_name", "type")
@@ -89,7 +88,7 @@ def _asks(event: str, hook: Mapping[str, object]) -> bool:
 
 
 def _says(hook: Mapping[str, object]) -> str:
-    """Its own words, or what it wants to do."""
+    """Return the hook's message, or the tool call it asks about."""
     if message := _word(hook, "message", "title"):
         return cut(message, LONGEST_HINT)
     tool, wanted = _word(hook, "tool_name"), hook.get("tool_input")
@@ -102,10 +101,10 @@ def _word(hook: Mapping[str, object], *fields: str) -> str:
     return next((text for field in fields if isinstance(text := hook.get(field), str) and text), "")
 
 
-# Questions of a single line, the last one: yes or no, a key to go on, words to be typed.
+# Questions on the last line: yes or no, a key to continue, text to be typed.
 
 CONTEXT_LINES = 6
-"""Lines above that are shown with it."""
+"""Lines above that are shown with the question."""
 LONGEST_QUESTION = 300
 
 _CHOICES = re.compile(
@@ -179,10 +178,10 @@ def _context(page: ScreenPage, number: int) -> list[str]:
 # Menus: numbered lines, lines with a pointer before one of them, buttons in a row.
 
 MOST_OPTIONS = 12
-"""Options. More than that is a list."""
+"""With more options it counts as a list, not a menu."""
 LONGEST_OPTION = 160
 MOST_HINT_LINES = 5
-"""Lines below a menu at most, and all of them must look like hints."""
+"""The most lines below a menu, all of which must look like hints."""
 
 _NUMBERED = re.compile(
     r"(?P<mark>[❯›▶►→●◉>]\s*)?(?:[○◯]\s*)?(?P<number>\d{1,2})[.)]\s+(?P<label>\S.*)"
@@ -205,7 +204,7 @@ _PICKS = re.compile(
 _KEY = re.compile(r"\((\w|esc)\)$")
 _SIGN = "△ "
 _LONGEST_ROW = 400
-"""Characters of a row of buttons. To look for one takes time by the square of them."""
+"""Characters of a row of buttons. Matching takes time quadratic in this length."""
 _BUTTONS = re.compile(
     r"(?P<labels>\S+(?: \S+)*(?:\s{2,4}\S+(?: \S+)*){1,4})\s{5,}.*\benter confirm\b.*"
 )
@@ -217,9 +216,9 @@ class _Option:
     label: str
     marked: bool
     column: int
-    """Where its label begins."""
+    """Column where its label begins."""
     begins: int
-    """Where its number begins."""
+    """Column where its number begins."""
     more: list[str] = field(default_factory=list[str])
 
     @property
@@ -245,7 +244,7 @@ def _numbered(page: ScreenPage) -> Dialog | None:
 
 
 def _options(page: ScreenPage, start: int) -> tuple[list[_Option], int]:
-    """The options from this line on, and the number of the line after the last."""
+    """Return the options from this line on, and the index of the line after the last."""
     options: list[_Option] = []
     end, empty = start, 0
     for number, line in enumerate(page.lines[start:], start):
@@ -279,7 +278,7 @@ def _aligned(options: Sequence[_Option], option: _Option) -> bool:
 def _keys(
     page: ScreenPage, options: Sequence[_Option], below: Sequence[ScreenLine]
 ) -> list[tuple[str, ...]]:
-    """What is pressed for each; nothing: this is a list, not a menu."""
+    """Return the keys for each option; empty if this is a list, not a menu."""
     marked = [index for index, option in enumerate(options) if option.marked]
     if len(options) > MOST_OPTIONS:
         return []
@@ -296,7 +295,7 @@ def _keys(
 
 
 def _own_keys(options: Sequence[_Option]) -> list[tuple[str, ...]]:
-    """Their numbers; the letters written behind them, where they have such."""
+    """Return their numbers, or the letters written after them if there are any."""
     own = [_KEY.search(option.text) for option in options]
     lettered = any(key and key[1] != "esc" for key in own)
     return [
@@ -306,7 +305,8 @@ def _own_keys(options: Sequence[_Option]) -> list[tuple[str, ...]]:
 
 
 def _pointed(page: ScreenPage) -> Dialog | None:
-    """Without numbers only what is below, or a question mark before the question, tells a menu from typed words."""
+    # Without numbers, only the hints below, or a question mark before the question, distinguish a menu from a text
+    # prompt.
     for number in range(len(page.lines) - 1, page.begins - 1, -1):
         line = page.lines[number]
         found = _POINTED.fullmatch(line.text)
@@ -334,7 +334,7 @@ def _pointed(page: ScreenPage) -> Dialog | None:
 
 
 def _around(page: ScreenPage, number: int, column: int) -> tuple[int, int]:
-    """From which line to before which the labels begin in the same column."""
+    """Return the range of lines whose labels begin in the same column (end exclusive)."""
 
     def belongs(line: ScreenLine) -> bool:
         return line.column == column and 0 < len(line.text) <= LONGEST_OPTION
@@ -355,7 +355,7 @@ def _chosen_from(page: ScreenPage, first: int, below: Sequence[ScreenLine]) -> b
 
 
 def _hints_only(below: Sequence[ScreenLine]) -> bool:
-    """Nothing has been printed since, and no line to type in stands there."""
+    """Whether the lines below are only hints: nothing was printed since, and there is no input line."""
     lines = [line for line in below if line.beside and not line.rule]
     if len(lines) > MOST_HINT_LINES:
         return False
@@ -372,7 +372,7 @@ def _moves(start: int, to: int) -> tuple[str, ...]:
 
 
 def _buttons(page: ScreenPage) -> Dialog | None:
-    """The first is chosen to begin with; Escape is no to all of them."""
+    # The first button is selected initially; Escape rejects.
     for number in range(len(page.lines) - 1, page.begins - 1, -1):
         line = page.lines[number].beside
         found = _BUTTONS.fullmatch(line) if len(line) <= _LONGEST_ROW else None
@@ -401,9 +401,9 @@ def _menu_dialog(
     *,
     buttons: bool = False,
 ) -> Dialog | None:
-    """A menu without a word above it is a line to type in."""
+    # Without text above it, a menu is taken for an input line.
     block = [line.text for line in page.above(start)]
-    if buttons:  # nothing but a sign tells it from what was said before; the first of several, so that nothing is hidden
+    if buttons:  # only a sign separates it from earlier output; the first of several is used, so that nothing is hidden
         signs = (index for index, text in enumerate(block) if text.startswith(_SIGN))
         block = block[next(signs, 0) :]
     title, heading = title_and_heading(block)

@@ -1,6 +1,6 @@
 """The panes port on tmux: starts runs, finds them again, ends them.
 
-A run never starts twice, and its end is read from its folder, never believed from tmux.
+A run is never started twice, and its end is read from its folder, not from tmux.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from bot.core.states import Outcome
 
 
 class TmuxPanes:
-    """Agents as commands of panes on a tmux server of the bot's own."""
+    """Runs agents as commands of panes, on a tmux server of the bot's own."""
 
     def __init__(
         self,
@@ -48,8 +48,9 @@ class TmuxPanes:
         watch: Watch | None = None,
         pace: ScreenPace = ScreenPace(),  # noqa: B008 - it is frozen
     ) -> None:
-        """`environment` is all the server, and so every pane, gets. `patience`: how long a program may take to ask
-        for pasted text before it is taken for one that reads lines."""
+        """`environment`: the complete environment of the server and every pane; `patience`: seconds a program may take
+        to enable bracketed paste before it counts as one that reads lines.
+        """
         self._root = home / "spool"
         self._environment = dict(environment)
         self._watch = watch or Watch()
@@ -68,11 +69,11 @@ class TmuxPanes:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def require(self) -> None:
-        """Raise Unavailable, with how to get it, when there is no usable tmux."""
+        """Raise Unavailable, with how to install it, if there is no usable tmux."""
         await self._server.require()
 
     async def start(self, name: str, cwd: str, launch: Launch, prompt: str) -> Pane:
-        """Start the agent, or find what became of the run: with pid 0 where it has ended."""
+        """Start the agent, or return what became of the run: with pid 0 if it has ended."""
         spool = self._spool(name)
         async with self._alone(name):
             if pane := await self.find(name):
@@ -83,7 +84,7 @@ class TmuxPanes:
             return await self._open(name, spool)
 
     async def find(self, name: str) -> Pane | None:
-        """The run's pane; its pid is 0 when only the screen is left."""
+        """Return the run's pane, with pid 0 if only the screen is left, or None."""
         listed = (await self._listing.now()).get(run_name(name))
         if listed is None:
             return None
@@ -98,7 +99,10 @@ class TmuxPanes:
         return tuple(sorted(await self._listing.now()))
 
     async def ended(self, name: str) -> RunEnd:
-        """Wait for the end; at once if the run has ended or is nowhere. It works for runs of an earlier bot too."""
+        """Wait for the end of the run; return at once if it has ended or does not exist.
+
+        Works for runs of an earlier bot process, too.
+        """
         spool = self._spool(name)
         async with self._alone(name):
             listed = (await self._listing.now()).get(name)
@@ -114,7 +118,10 @@ class TmuxPanes:
             return end
 
     async def stop(self, name: str) -> tuple[int, ...]:
-        """End everything that belongs to the run, started or not; it is not started any more."""
+        """End everything that belongs to the run and prevent it from being started later.
+
+        Return the pids that are still alive.
+        """
         spool = self._spool(name)
         async with self._alone(name):
             try:
@@ -123,19 +130,19 @@ class TmuxPanes:
                     if over is None:
                         spool.mark_stopped()
             finally:
-                # a full disk, or an agent that has spoilt its folder, keeps nobody alive
+                # neither a full disk nor an agent that has damaged its folder keeps processes alive
                 left = await self._last.let_go(spool)
             return left
 
     async def tail(self, name: str, lines: int) -> str:
-        """The last lines on its screen, or of its transcript when the pane is gone."""
+        """Return the last lines on its screen, or of its transcript if the pane is gone."""
         listed = (await self._listing.now()).get(run_name(name))
         if listed is None:
             return self._screens.last_of_transcript(name, lines)
         return await self._screens.tail(name, listed.pane_id, lines)
 
     async def paste(self, name: str, text: str) -> None:
-        """Type text into the pane byte for byte, once the program there is ready, then Enter."""
+        """Type text into the pane byte for byte once the program there is ready, then Enter."""
         spool = self._spool(name)
         listed = (await self._listing.now()).get(name)
         if listed is None or not KnownProcess(listed.pid).alive:
@@ -146,19 +153,19 @@ class TmuxPanes:
         await self._keyboard.paste(listed.pane_id, spool, text)
 
     def dialogs(self, name: str) -> AsyncGenerator[Dialog | None]:
-        """What the program in the pane asks, as soon as it does; None once it no longer asks. Without an end."""
+        """Yield what the program in the pane asks, and None once it no longer asks, without end."""
         return self._asking.changes(self._spool(name))
 
     async def answer(self, name: str, dialog: Dialog, option: str) -> bool:
-        """Type the answer, if the very dialog stands there. Whether the screen has moved on."""
+        """Type the answer if that dialog is still shown; return whether the screen has changed since."""
         return await self._asking.answer(self._spool(name), dialog, option)
 
     def attach(self, name: str) -> str:
-        """The command with which a person comes to the pane."""
+        """Return the command with which a person attaches to the pane."""
         return self._attach + f"'={run_name(name)}'"
 
     async def watched(self, name: str) -> bool:
-        """Is a person attached to it?"""
+        """Whether a person is attached to the session."""
         return await self._asking.watched(run_name(name))
 
     def notebook(self, name: str) -> str:
@@ -180,7 +187,9 @@ class TmuxPanes:
         return (content or b"")[:most].decode("utf-8", "replace")
 
     async def keep_transcript(self, name: str) -> str:
-        """Write down what the pane has shown and let it go, with whatever the agent left running."""
+        """Save what the pane has shown, close it, and end whatever the agent left running; return the transcript's
+        path.
+        """
         path = self._screens.transcript(run_name(name))
         async with self._alone(name):
             await self._last.let_go(self._spool(name))
@@ -189,19 +198,19 @@ class TmuxPanes:
         return str(path)
 
     async def close(self) -> None:
-        """Let tmux go. The server lives on, with every agent in it."""
+        """Disconnect from tmux. The server and all agents in it go on."""
         await self._server.close()
         self._watch.close()
 
     async def kill_server(self) -> None:
-        """End the server with all that is in it."""
+        """End the server and everything in it."""
         await self._server.kill()
 
     def _spool(self, name: str) -> Spool:
         return Spool(self._root, run_name(name))
 
     def _alone(self, name: str) -> asyncio.Lock:
-        """Starting and ending one run never overlap, so a stop finds all that a start has begun."""
+        # Starting and ending a run never overlap, so a stop finds everything a start has created.
         return self._locks.setdefault(name, asyncio.Lock())
 
     def _prepare(self, spool: Spool, cwd: str, launch: Launch, prompt: str) -> None:
@@ -219,7 +228,8 @@ class TmuxPanes:
             )
 
     async def _open(self, name: str, spool: Spool) -> Pane:
-        """Several words, so that tmux starts them without a shell; the wrapper begins with an empty environment."""
+        # Passed as several words, so that tmux starts them without a shell; the wrapper begins with an empty
+        # environment.
         named = (f"{key}={value}" for key, value in spool.marks.items())
         clean = ("env", "-i", *named, "/bin/sh", str(spool.path / "run.sh"))
         opened = self._server.ask("new-session", "-d", "-s", name, *SIZE, *clean)
@@ -241,7 +251,7 @@ class TmuxPanes:
         output: PaneOutput,
         source: CompletionSource,
     ) -> RunEnd | None:
-        """The process first, its files after: what it wrote before its end is then there to be read."""
+        # The process is checked before its files: what it wrote before its end is then there to be read.
         gone = not process.alive
         name = spool.path.name
         here = listed is not None and name in await self._listing.lately()
@@ -260,20 +270,19 @@ class TmuxPanes:
             self._changed()
 
     def _changed(self) -> None:
-        """A pane closed, or the server died: whoever waits looks again, at a new list."""
+        # A pane was closed, or the server died: all waiters look again, at a new list.
         self._listing.forget()
         self._watch.wake_all()
 
 
-# The end of a run: its processes are ended, what it has shown is kept, its pane is closed; with
-# or without tmux.
+# The end of a run: its processes are ended, its output is saved, its pane is closed; with or without tmux.
 
 TMUX_SECONDS = 1.0
-"""Seconds before a stop goes on without it."""
+"""Seconds before a stop goes on without tmux."""
 
 
 class PaneTeardown:
-    """One for all panes."""
+    """Ends runs and closes their panes."""
 
     def __init__(
         self, server: TmuxServer, listing: PaneListing, screens: PaneScreens, grace: float
@@ -284,10 +293,13 @@ class PaneTeardown:
         self._grace = grace
 
     async def let_go(self, spool: Spool) -> tuple[int, ...]:
-        """End the processes, keep what was shown before or after (a full-screen program takes its screen with it),
-        close the pane. The pids that live on."""
+        """End the processes, save the larger of the screens before and after (a full-screen program clears its own),
+        and close the pane.
+
+        Return the pids that are still alive.
+        """
         name, root, before = spool.path.name, 0, ""
-        # without tmux its processes are found too, and must be
+        # without tmux the processes are found, too, and must be ended
         with contextlib.suppress(Unavailable, TimeoutError):
             async with asyncio.timeout(TMUX_SECONDS):
                 root, before = await self._before_the_end(name)
@@ -299,7 +311,7 @@ class PaneTeardown:
             await self._server.close_session(name)
             self._listing.forget()
         elif before:
-            # the pane went with its processes: somebody closed it, or tmux died meanwhile
+            # the pane was closed with its processes, by somebody or because tmux died meanwhile
             await asyncio.to_thread(self._screens.write, name, before)
         return left
 

@@ -1,4 +1,4 @@
-"""A screen as lines without borders, and the title, labels and id of a dialog that stands on it. Pure."""
+"""A screen as lines without borders, and title, labels and id of a dialog on it. No I/O."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from bot.core.text import cut
 # The lines of a screen, without the borders that programs draw around them.
 
 NEAR_THE_END = 25
-"""Lines of the screen in which a dialog has to end; what stands higher has scrolled by."""
+"""A dialog must end within this many last lines; what is higher has scrolled by."""
 _LEFT = re.compile(r"(?:\s*[│┃║▌])+")
-# tried only where such a run begins: a line full of spaces is gone through once
+# tried only where such a run begins, so that a line full of spaces is scanned once
 _RIGHT = re.compile(r"(?<![\s│┃║▐])(?:\s*[│┃║▐])+\s*$")
 _RULE = re.compile(r"[╭╮╰╯┌┐└┘├┤─━═╌╍┄┈▔▁▀▄╹╻╴╶]{3,}.*")
 _BORDER = re.compile(r"\s*[│┃║▌]")
 _APART = re.compile(r"\s{20,}")
-"""What stands so far to the right of a line belongs to something else: a side bar, hints of its own."""
+"""Text after so much space belongs to something else: a side bar, hints."""
 
 
 @dataclass(frozen=True)
 class ScreenContent:
-    """A screen: its text, and where its cursor stands, in lines from the last one upwards; None: hidden."""
+    """A screen: its text, and the cursor's line counted from the last one upwards; None if the cursor is hidden."""
 
     text: str
     cursor: int | None = None
@@ -34,7 +34,7 @@ class ScreenContent:
 
 @dataclass(frozen=True)
 class ScreenLine:
-    """One line. A rule has no text."""
+    """One line. A horizontal rule has no text."""
 
     raw: str
 
@@ -47,12 +47,12 @@ class ScreenLine:
 
     @cached_property
     def beside(self) -> str:
-        """All that stands there, with what is far to the right."""
+        """All text of the line, including what is far to the right."""
         return self._inner.strip()
 
     @cached_property
     def column(self) -> int:
-        """Where its text begins."""
+        """Column where its text begins."""
         left = _LEFT.match(self.raw)
         return len(self.raw) - len(self.raw[left.end() if left else 0 :].lstrip())
 
@@ -63,12 +63,12 @@ class ScreenLine:
 
     @cached_property
     def border(self) -> int | None:
-        """The column of the border on its left."""
+        """Column of the border on its left, or None."""
         found = _BORDER.match(self.raw)
         return found.end() - 1 if found else None
 
     def begins_block(self, border: int | None) -> bool:
-        """Is this the upper edge of what has such a border? Nothing inside, however it is drawn, reaches that far."""
+        """Whether this is the upper edge of a block with such a border. Boxes inside it begin further to the right."""
         if border is None:
             return self.rule and self.raw[:1] in set("─━═▔")
         return (
@@ -84,7 +84,7 @@ class ScreenLine:
 
 
 class ScreenPage:
-    """The lines of a screen up to the last that holds something."""
+    """The lines of a screen up to the last one that is not blank."""
 
     def __init__(self, shown: ScreenContent) -> None:
         lines = [ScreenLine(line) for line in shown.text.split("\n")]
@@ -93,17 +93,17 @@ class ScreenPage:
             lines.pop()
         self.lines = lines
         self.cursor = at
-        """The number of the line the cursor stands in."""
+        """Index of the line with the cursor."""
         self.begins = max(0, len(lines) - NEAR_THE_END)
 
     @property
     def last(self) -> int:
-        """The number of the last line with words; -1: there is none."""
+        """Index of the last line with text; -1 if there is none."""
         full = (number for number, line in enumerate(self.lines) if line.text)
         return max(full, default=-1)
 
     def above(self, number: int) -> list[ScreenLine]:
-        """The block that stands above a line: up to its border, or else to an empty space."""
+        """Return the block above a line: up to its border, or else to a gap."""
         border = self.lines[number].border
         edges = [at for at in range(number) if self.lines[at].begins_block(border)]
         block = self.lines[edges[-1] + 1 : number] if edges else self._up_to_a_gap(number)
@@ -118,13 +118,13 @@ class ScreenPage:
         return block[::-1]
 
 
-# What a dialog is called: its question, what it is about, and an id made of its words.
+# Title, topic and id of a dialog; the id is made from its words.
 
 LONGEST_TITLE = 200
 LONGEST_LABEL = 75
 LONGEST_TEXT = 1_500
 SHORT_QUESTION = 40
-"""Characters of a heading at most; what is longer says more than what kind of a question it is."""
+"""The most characters of a heading; a longer line is not one."""
 
 _QUESTION = re.compile(r"^(.*?\?)(?=$|[\s)])")
 _ORNAMENT = re.compile(r"^[^\w/$#(\[\"'`<]+")
@@ -143,7 +143,7 @@ def make_dialog(
     above: Sequence[str] = (),
     specific: bool = False,
 ) -> Dialog:
-    """`specific`: what stands above is a part of what is asked, and so of its id."""
+    """Build a dialog. `specific`: the text above is part of the question, and so of its id."""
     title = cut(" ".join(title.split()), LONGEST_TITLE)
     about = f"{heading}: {title}" if heading and heading not in title else title
     said = [title, *(option.label for option in options), *(above if specific else ())]
@@ -163,7 +163,10 @@ def words_digest(*said: str) -> str:
 
 
 def title_and_heading(block: Sequence[str]) -> tuple[str, str]:
-    """The question nearest to its answers, and the heading above it. Without a question the heading is the title."""
+    """Return the question nearest to its answers, and the heading above it.
+
+    Without a question the heading is the title.
+    """
     lines = [line for line in (_ORNAMENT.sub("", one) for one in block) if line]
     if not lines:
         return "", ""
@@ -177,13 +180,13 @@ def title_and_heading(block: Sequence[str]) -> tuple[str, str]:
 
 
 def button_label(text: str) -> str:
-    """What stands on a button: without a tick, and without the key that does the same."""
+    """Return the label of a button, without a tick and without the key for it."""
     plain = re.sub(r"\s*[✔✓]$|\s*\((?:\w|esc|shift\+tab)\)$", "", " ".join(text.split()))
     return cut(plain or text, LONGEST_LABEL)
 
 
 def _steady(line: str) -> str:
-    """A clock that runs while a question stands does not make it another one."""
+    # A clock that runs while a question is shown must not change the question's id.
     return re.sub(r"\d+", "#", line) if _COUNTS_DOWN.search(line) and _clock(line) else line
 
 

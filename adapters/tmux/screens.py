@@ -1,4 +1,4 @@
-"""Which panes there are, what they show, and which people are looking at them."""
+"""Which panes exist, what they show, and which people look at them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,15 @@ from adapters.tmux.server import TmuxRejected, TmuxServer
 from adapters.tmux.spool import disk_errors
 from bot.core.errors import Refused
 
-# What panes show: read through a file, because a screen's lines must not be taken for tmux's own
-# answers.
+# The contents of panes, read through a file, because lines of a screen could be taken for tmux's own answers.
 
 TRANSCRIPT = 2_000_000
-"""Bytes of one transcript. A longer one keeps its beginning and, most of all, its end."""
+"""Bytes of a transcript. A longer one keeps its beginning and, mostly, its end."""
 _BEGINNING = TRANSCRIPT // 10
 
 
 class PaneScreens:
-    """Screens of living panes, and transcripts of those that were let go."""
+    """Screens of open panes, and transcripts of closed ones."""
 
     def __init__(self, server: TmuxServer, home: Path, mask: Callable[[str], str]) -> None:
         self._server = server
@@ -40,7 +39,7 @@ class PaneScreens:
         return last_lines(await self._capture(run, pane_id), lines)
 
     async def shown(self, run: str, pane_id: str) -> ScreenContent:
-        """The screen as it is, masked, with its cursor."""
+        """Return the current screen, masked, with its cursor."""
         text = await self._capture(run, pane_id)
         where = "#{cursor_flag} #{pane_height} #{cursor_y}"
         try:
@@ -58,28 +57,28 @@ class PaneScreens:
         return self._runs / f"{run}.log"
 
     async def all_shown(self, run: str, pane_id: str) -> str:
-        """The screen and all that has left it upwards."""
+        """Return the screen and the whole scrollback."""
         return readable(await self._capture(run, pane_id, "-S", "-")).strip("\n")
 
     async def keep(self, run: str, pane_id: str, before: str) -> None:
-        """Write down what the pane has shown; what it showed before if that was more."""
+        """Save what the pane has shown, or what it showed before if that was longer."""
         after = await self.all_shown(run, pane_id)
         await asyncio.to_thread(self.write, run, max(before, after, key=len))
 
     def write(self, run: str, shown: str) -> None:
-        """Masked; by another name first, so that there is a whole transcript or none."""
+        # Masked, and renamed from a temporary file, so that the transcript is complete or missing.
         with disk_errors("The transcript cannot be written"):
             self._runs.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # masked before it is cut: half a secret would not be known any more
+            # masked before it is cut, because half a secret would not be recognised
             content = fit_transcript((self._mask(shown) + "\n").encode(errors="replace"))
             UnsyncedDisk().replace(self.transcript(run), content)
 
     async def _capture(self, run: str, pane_id: str, *extent: str) -> str:
-        """The text of the pane; empty where the pane is gone."""
+        """Return the text of the pane; empty if the pane is gone."""
         name = f"{run}.{os.getpid()}.{next(self._serial)}.screen"
         path = self._spool / name
         with disk_errors("The screen cannot be read"):
-            create_file(path).close()  # tmux would create it for all to read
+            create_file(path).close()  # tmux would create it readable for everybody
         try:
             await self._server.ask("capture-pane", "-J", "-b", name, *extent, "-t", pane_id)
             await self._server.ask("save-buffer", "-b", name, name)
@@ -92,7 +91,7 @@ class PaneScreens:
 
 
 def fit_transcript(text: bytes) -> bytes:
-    """What fits into a transcript, in whole lines, and how much is left out."""
+    """Return the part that fits into a transcript, in whole lines, with a note of how much is left out."""
     if len(text) <= TRANSCRIPT:
         return text
     beginning = text[: text.rfind(b"\n", 0, _BEGINNING) + 1]
@@ -103,15 +102,16 @@ def fit_transcript(text: bytes) -> bytes:
     return beginning + f"… {left} bytes are left out …\n".encode() + end
 
 
-# Which runs have a pane: one question for all of them, asked again when a pane closed or some
-# time has passed.
+# Which runs have a pane: one query for all of them, repeated when a pane was closed or some time has passed.
 
 _RUN = re.compile(r"run-[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
 _FIELDS = "#{session_name} #{pane_id} #{pane_dead} #{pane_pid}"
 
 
 def run_name(name: str) -> str:
-    """The name, if it is one of a run: it becomes part of paths and of tmux targets."""
+    """Return the name if it is that of a run, because it becomes part of paths and tmux targets; raise Refused
+    otherwise.
+    """
     if not _RUN.fullmatch(name):
         raise Refused(f"{name!r} is not the name of a run.")
     return name
@@ -119,14 +119,14 @@ def run_name(name: str) -> str:
 
 @dataclass(frozen=True)
 class ListedPane:
-    """A run's pane as tmux knows it. `pid` is 0 when only its screen is left."""
+    """A run's pane as listed by tmux. `pid` is 0 if only its screen is left."""
 
     pane_id: str
     pid: int
 
 
 class PaneListing:
-    """The panes of all runs."""
+    """Lists the panes of all runs."""
 
     def __init__(self, server: TmuxServer, lasts: float) -> None:
         self._server = server
@@ -136,16 +136,16 @@ class PaneListing:
         self._valid_until = 0.0
 
     async def now(self) -> dict[str, ListedPane]:
-        """Asked for just now."""
+        """Return the panes, listed just now."""
         self._valid_until = (
             time.monotonic() + self._lasts
-        )  # what closes while tmux answers makes it invalid again
+        )  # a pane closed while tmux answers makes it invalid again
         lines = await self._server.ask("list-panes", "-a", "-F", _FIELDS)
         self._panes = _read_panes(lines)
         return self._panes
 
     async def lately(self) -> dict[str, ListedPane]:
-        """Not older than a sweep; many may want it at once, one of them asks."""
+        """Return the panes, listed at most one sweep ago. Concurrent callers share one query."""
         async with self._asking:
             return self._panes if time.monotonic() < self._valid_until else await self.now()
 
@@ -154,7 +154,7 @@ class PaneListing:
 
 
 def _read_panes(lines: list[str]) -> dict[str, ListedPane]:
-    """The run's own pane is the first of its session: a person may have opened more beside it."""
+    # The run's own pane is the first of its session, because a person may have opened others.
     panes: dict[str, ListedPane] = {}
     for line in lines:
         name, pane_id, dead, pid = line.rsplit(" ", 3)
@@ -164,31 +164,31 @@ def _read_panes(lines: list[str]) -> dict[str, ListedPane]:
     return panes
 
 
-# People who look at a pane from a terminal of their own: whoever types there is not interrupted.
+# People who look at a pane from a terminal of their own: while somebody types there the bot does not.
 
 TYPING_SECONDS = 10.0
-"""Seconds after a key for which somebody is taken to be typing."""
+"""Seconds after a key press in which somebody counts as typing."""
 
 
 def attach_command(socket_name: str, environment: Mapping[str, str]) -> str:
-    """What a person types to come to a session, all but its name."""
+    """Return the command with which a person attaches to a session, without the session's name."""
     folder = environment.get("TMUX_TMPDIR", "")
     where = f"TMUX_TMPDIR={shlex.quote(folder)} " if folder else ""
     return f"{where}tmux -L {shlex.quote(socket_name)} attach -t "
 
 
 class PaneViewers:
-    """All clients but the bot's own, which is a control client."""
+    """All clients except the bot's own, which is a control client."""
 
     def __init__(self, server: TmuxServer) -> None:
         self._server = server
 
     async def watching(self, run: str) -> bool:
-        """Is somebody attached to the run's session?"""
+        """Whether somebody is attached to the run's session."""
         return bool(await self._last_keys(run))
 
     async def typing(self, run: str) -> bool:
-        """Has somebody attached pressed a key just now?"""
+        """Whether somebody attached has pressed a key recently."""
         return any(time.time() - when < TYPING_SECONDS for when in await self._last_keys(run))
 
     async def _last_keys(self, run: str) -> list[int]:
@@ -207,7 +207,7 @@ class PaneViewers:
         return [int(when) for control, when in clients if control == "0"]
 
 
-# Text from screens and for keyboards: nothing in it may steer a terminal or deceive a reader.
+# Text from screens and for keyboards: it must neither control a terminal nor deceive a reader.
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _INVISIBLE = re.compile(
@@ -220,26 +220,26 @@ _DECORATION = " \t│┃|•●⏺∙·*>✦⎿└╰─✔✓"
 
 
 def readable(text: str) -> str:
-    """Without control characters, bidirectional overrides and letters of no width; without tmux's own last line."""
+    """Remove control characters, bidirectional overrides, zero-width characters and tmux's own last line."""
     lines = _INVISIBLE.sub("", _CONTROLS.sub("", text)).splitlines()
     return "\n".join(line.rstrip() for line in lines if not _DEAD.fullmatch(line.strip()))
 
 
 def last_lines(text: str, lines: int) -> str:
-    """The last lines that are not empty."""
+    """Return the last lines that are not empty."""
     full = [line for line in readable(text).split("\n") if line]
     return "\n".join(full[-lines:]) if lines > 0 else ""
 
 
 def typeable(text: str) -> str:
-    """What may be pasted: an escape would end the bracketed paste and begin to press keys."""
+    """Return the text that may be pasted; an escape would end the bracketed paste and start to press keys."""
     return _CONTROLS.sub("", text)
 
 
 def printed_lines(text: str) -> list[str]:
-    """Raw terminal output as lines; the last one is not ended yet.
+    """Split raw terminal output into lines; the last one is not ended yet.
 
-    Programs that draw their screen move the cursor instead of ending a line, so a move ends one too.
+    Programs that draw their screen move the cursor instead of ending a line, so a cursor movement ends one, too.
     """
     plain = _SEQUENCE.sub(
         lambda found: "" if found[1] in {"m", "K", "h", "l"} else "\n", _TITLE.sub("", text)
@@ -248,5 +248,5 @@ def printed_lines(text: str) -> list[str]:
 
 
 def is_marker(line: str, marker: str) -> bool:
-    """A whole line, apart from the bullets and borders a program may draw around it."""
+    """Whether the whole line is the marker, apart from bullets and borders a program may draw around it."""
     return _CONTROLS.sub("", line).strip(_DECORATION) == marker

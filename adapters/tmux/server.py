@@ -1,6 +1,6 @@
-"""The bot's own tmux server, and the control client that asks it.
+"""The bot's own tmux server, and the control client that sends commands to it.
 
-The server outlives the bot. When it dies, the next question starts a new one.
+The server outlives the bot. If it dies, the next command starts a new one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bot.core.errors import Refused, Unavailable
 # The server: its start with a clean environment, and its options.
 
 KEEPER = "gwt-bot"
-"""The bot's own session: a control client needs one to attach to."""
+"""The bot's own session, because a control client must be attached to one."""
 TERM = "screen-256color"
 SIZE = ("-x", "200", "-y", "50")
 OLDEST_TMUX = (3, 2)
@@ -35,10 +35,10 @@ HOW_TO_GET = (
 ATTEMPTS = 8
 SHUTDOWN_SECONDS = 5.0
 RETRY_PAUSES = (0.0, 0.2)
-"""Seconds before a broken question is asked again."""
+"""Seconds before a failed command is repeated."""
 
-# The screen of a dead pane is kept for the transcript. Nothing is taken over from whoever attaches, and nothing a
-# program prints may reach a clipboard or rename a window.
+# The screen of a dead pane is kept for the transcript. Nothing is taken from the environment of attached clients, and
+# no program's output can reach a clipboard or rename a window.
 _OPTIONS = (
     ("-s", "exit-empty", "off"),
     ("-s", "set-clipboard", "off"),
@@ -53,7 +53,7 @@ _OPTIONS = (
 
 
 class TmuxServer:
-    """Asks the server by one control client; starts both where they are missing."""
+    """Sends commands to the server by one control client; starts both if they are missing."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class TmuxServer:
         self._pid = 0
 
     async def require(self) -> None:
-        """Raise Unavailable where tmux is missing or too old."""
+        """Raise Unavailable if tmux is missing or too old."""
         code, output = await self._run_plain(self._program(), "-V")
         version = re.search(r"(\d+)\.(\d+)", output)
         if code != 0 or (version and (int(version[1]), int(version[2])) < OLDEST_TMUX):
@@ -84,56 +84,59 @@ class TmuxServer:
             )
 
     async def ask(self, *command: str) -> list[str]:
-        """Ask for something that may be asked for twice: where the connection breaks, it is."""
+        """Send a command that may be repeated; it is, if the connection breaks."""
         for pause in RETRY_PAUSES:
             try:
                 return await self.ask_once(*command)
             except TmuxSilent:
                 raise
             except TmuxLost:
-                await asyncio.sleep(pause)  # a server that is just going away
+                await asyncio.sleep(pause)  # the server may just be exiting
         return await self.ask_once(*command)
 
     async def ask_once(self, *command: str) -> list[str]:
-        """Ask for something that must not happen twice."""
+        """Send a command that must not be repeated."""
         return await (await self._connected()).ask(*command)
 
     async def ask_living(self, pane_id: str, *command: str) -> bool:
-        """Ask, once, for something with a pane whose program lives, and only then: tmux 3.3a crashes, with every agent
-        in it, when it pastes into a dead one."""
+        """Send a command once, only if the program in the pane is alive: tmux 3.3a crashes, with every agent in it,
+        when it pastes into a dead pane.
+        """
         return await (await self._connected()).ask_if("#{==:#{pane_dead},0}", pane_id, *command)
 
     async def ask_always(self, *command: str) -> None:
-        """Ask for something that holds for the control client only: now, and of each that takes its place."""
+        """Send a command that affects only the control client, now and for each client that replaces it."""
         if command not in self._always:
             self._always.append(command)
             await self.ask(*command)
 
     async def close(self) -> None:
-        """Detach. The server lives on with everything in it."""
+        """Detach. The server and everything in it go on."""
         client, self._client = self._client, None
         if client is not None:
             await client.close()
 
     async def kill(self) -> None:
-        """End the server and wait until it is gone: a new one started before would lose its socket."""
+        """End the server and wait until it is gone: otherwise it would remove the socket of a new one."""
         code, output = await self._run("display-message", "-p", "#{pid} #{socket_path}")
         if code == 0:
             pid, socket = output.strip().split(" ", 1)
             process = KnownProcess(int(pid))
-            await self._detach_stale()  # of a bot that was killed: the server would wait for it
+            await (
+                self._detach_stale()
+            )  # left by a bot that was killed; the server would wait for it
             await self._run("kill-server")
             await until_gone([process], SHUTDOWN_SECONDS)
             await asyncio.to_thread(Path(socket).unlink, missing_ok=True)  # tmux leaves it behind
         await self.close()
 
     async def close_session(self, name: str) -> None:
-        """Close a session, or find it closed."""
+        """Close a session, if it exists."""
         with contextlib.suppress(TmuxRejected):
             await self.ask("kill-session", "-t", f"={name}")
 
     def reap(self) -> None:
-        """Remind the server of its dead children: before 3.6 it can lose a SIGCHLD and keep a zombie."""
+        """Send SIGCHLD to the server, so that it reaps its children: before 3.6 it can miss one and keep a zombie."""
         if self._pid and self._client and self._client.alive:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._pid, signal.SIGCHLD)
@@ -171,7 +174,7 @@ class TmuxServer:
         return client
 
     async def _start(self) -> None:
-        """The keeper's session, on a server that is there or is started by it; no control client but ours on it."""
+        """Create the bot's session, on an existing server or a new one, without any other control client."""
         self._cwd.mkdir(mode=0o700, parents=True, exist_ok=True)
         output = ""
         for attempt in range(ATTEMPTS):
@@ -182,11 +185,11 @@ class TmuxServer:
             if "duplicate session" in output:
                 await self._detach_stale()
                 return
-            await asyncio.sleep(0.05 * 2**attempt)  # the socket of a server that is just going away
+            await asyncio.sleep(0.05 * 2**attempt)  # the socket of a server that is just exiting
         raise Unavailable(f"tmux cannot be started: {output.strip()}", HOW_TO_GET)
 
     async def _detach_stale(self) -> None:
-        """An orphaned control client can keep a server from ending; one bot owns the server, so none is in use."""
+        # An orphaned control client can keep a server from ending; one bot owns the server, so none of them is in use.
         listing = ("list-clients", "-t", f"={KEEPER}", "-F", "#{client_control_mode} #{client_pid}")
         _, output = await self._run(*listing)
         for control, _, pid in (line.partition(" ") for line in output.splitlines()):
@@ -215,7 +218,7 @@ class TmuxServer:
         return await self._run_plain(*self._tmux(), *command)
 
     async def _run_plain(self, *argv: str) -> tuple[int, str]:
-        """A tmux process of its own, with the allow-listed environment: whoever starts a server gives it his."""
+        # With the allow-listed environment, because a server takes that of the process which starts it.
         try:
             ended = await run(
                 argv,
@@ -231,15 +234,13 @@ class TmuxServer:
         return ended.code, ended.out.text()
 
 
-# The control client: one long-lived process, commands answered in order, no fork per command.
-#
-# Nothing an agent can print may stand in an answer: a screen could hold a line that looks like
-# the end of the answer.
+# The control client: one long-lived process that answers commands in order, without a fork per command. No output of an
+# agent may be part of an answer: a screen could contain a line that looks like the end of the answer.
 
 NOT_SO = "not-so"
 LONGEST_LINE = 1 << 20
 ANSWER_SECONDS = 10.0
-"""Seconds for an answer that takes a millisecond: after them the server hangs, and whoever waits is told."""
+"""Seconds; an answer normally takes a millisecond. After this time the server counts as hanging."""
 
 
 class TmuxLost(Unavailable):
@@ -247,7 +248,7 @@ class TmuxLost(Unavailable):
 
 
 class TmuxSilent(TmuxLost):
-    """tmux hangs. It is not asked again at once: each time would take as long, and nobody would be told."""
+    """tmux hangs. The command is not repeated at once, because each try would take as long."""
 
     def __init__(self, socket: str = "") -> None:
         server = f"the tmux server `tmux -L {socket}`" if socket else "the bot's tmux server"
@@ -259,18 +260,18 @@ class TmuxSilent(TmuxLost):
 
 
 class TmuxRejected(Refused):
-    """tmux said no. The reason is its own words."""
+    """tmux refused; the reason is its own message."""
 
 
 def quoted(argument: str) -> str:
-    """One argument as tmux reads it from a command line."""
+    """Quote one argument for a tmux command line."""
     if "\n" in argument or "\0" in argument:
         raise Refused("A tmux argument cannot hold a line break.")
     return "'" + argument.replace("'", "'\\''") + "'"
 
 
 class ControlClient:
-    """Attached to one session; answers come in the order of the questions."""
+    """A client attached to one session; answers arrive in the order of the commands."""
 
     def __init__(
         self,
@@ -296,7 +297,7 @@ class ControlClient:
         heard: Callable[[str], None],
         lost: Callable[[], None],
     ) -> ControlClient:
-        """Attach to the session, without output and without a say in its size."""
+        """Attach to the session, without receiving output and without affecting its size."""
         process = await connect(
             (*tmux, "-C", "attach-session", "-t", f"={session}", "-f", "ignore-size,no-output"),
             env=environment,
@@ -316,16 +317,16 @@ class ControlClient:
         return not self._reading.done()
 
     async def ask(self, *command: str) -> list[str]:
-        """The lines of one command's answer. Lost: nobody knows whether it was carried out."""
+        """Return the lines of a command's answer. After TmuxLost it is unknown whether it was executed."""
         return await self._answer_to(self._send(command))
 
     async def ask_if(self, condition: str, target: str, *command: str) -> bool:
-        """Carry out the command if the condition holds for the target, with nothing in between. Has it?"""
+        """Execute the command only if the condition holds for the target, atomically; return whether it did."""
         then = " ".join(quoted(argument) for argument in command)
         asked = self._send(
             ("if-shell", "-F", "-t", target, condition, then, f"display-message -p {NOT_SO}")
         )
-        carried_out = self._expect()  # whichever of the two it is, it has an answer of its own
+        carried_out = self._expect()  # each of the two commands produces an answer of its own
         try:
             await self._answer_to(asked)
         except TmuxRejected:
@@ -346,7 +347,7 @@ class ControlClient:
         return answer
 
     async def close(self) -> None:
-        """Let the client go. The server and its sessions live on."""
+        """Close the client. The server and its sessions go on."""
         self._lost = _nobody
         if self._process.stdin is not None:
             self._process.stdin.close()
@@ -356,7 +357,7 @@ class ControlClient:
         except TimeoutError:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
-            with contextlib.suppress(TimeoutError):  # a server that hangs holds its output open
+            with contextlib.suppress(TimeoutError):  # a server that hangs keeps its output open
                 async with asyncio.timeout(1.0):
                     await self._process.wait()
         self._reading.cancel()
@@ -369,7 +370,7 @@ class ControlClient:
         except TimeoutError as error:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
-            # its output does not end with it: a server that hangs holds the other end
+            # its output does not end with it if a hanging server holds the other end
             self._reading.cancel()
             raise TmuxSilent from error
 
@@ -378,17 +379,17 @@ class ControlClient:
             await self._blocks()
         except ValueError:
             with contextlib.suppress(ProcessLookupError):
-                self._process.kill()  # a line beyond every bound: the stream cannot be read any further
+                self._process.kill()  # a line above the limit: the stream cannot be read any further
         finally:
             for answer in (self._greeting, *self._waiting):
                 if not answer.done():
                     answer.set_exception(TmuxLost("The tmux server or its control client ended."))
-                    answer.exception()  # who waited hears it; nobody may be waiting any more
+                    answer.exception()  # marks the exception as retrieved, because nobody may be waiting any more
             self._waiting.clear()
             self._lost()
 
     async def _blocks(self) -> None:
-        """Blocks are closed by the very time, number and flags that opened them; what stands outside is news."""
+        # A block ends with the time, number and flags it began with; lines outside of blocks are notifications.
         assert self._process.stdout is not None  # noqa: S101 - it was asked for as a pipe
         tag: str | None = None
         lines: list[str] = []
@@ -405,7 +406,7 @@ class ControlClient:
                 lines.append(line)
 
     def _settle(self, tag: str, lines: list[str], *, failed: bool) -> None:
-        """Flag 0 marks what the client did not ask for on its input: attaching itself."""
+        # Flag 0 marks answers to commands the client did not send, such as the attaching itself.
         asked = not tag.endswith(" 0")
         if asked and not self._waiting:
             return
@@ -419,4 +420,4 @@ class ControlClient:
 
 
 def _nobody() -> None:
-    """Who closes the client himself need not hear that it ended."""
+    """Ignore the end of the client after a deliberate close."""

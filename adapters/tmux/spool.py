@@ -1,6 +1,6 @@
-"""The folder of one run: what it was started with, the script that starts it, and every fact about its end in a file of its own.
+"""The folder of one run: what it was started with, its start script, and every fact about its end in a file of its own.
 
-It outlives the bot, the pane and tmux. Files appear by rename, or end in a line break once they are whole.
+It outlives the bot, the pane and tmux. Files appear by rename, or end with a line break once they are complete.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bot.core.states import Outcome
 
 LARGEST_HOOK = 1 << 20
 MOST_HOOKS, MOST_TOLD = 500, 8 << 20
-"""Files and bytes of hooks that are looked at, the last ones: whoever is at work there can leave any number."""
+"""Number and total bytes of the last hook files that are read: an agent can leave any number of them."""
 NOTEBOOK = "observations.jsonl"
 LARGEST_NOTEBOOK = 64 * 1024
 REPORT = "report.md"
@@ -38,14 +38,14 @@ _OWN = re.compile(
 
 
 class LaunchRecord(Fact):
-    """What must still be known of a launch when the bot has been started anew."""
+    """What must be known of a launch after a restart of the bot."""
 
     marker: str = ""
     stdin: Literal["terminal", "prompt", "nothing"] = "terminal"
 
 
 class SpoolReport(Fact):
-    """What the program that reads a CLI's events has kept of them."""
+    """What the event reader of a CLI has recorded."""
 
     conversation: str = ""
     message: str = ""
@@ -55,7 +55,7 @@ class SpoolReport(Fact):
     @field_validator("usage")
     @classmethod
     def _credible(cls, usage: AgentUsage | None) -> AgentUsage | None:
-        """What nobody can have used is no more than a number that could not be shown."""
+        # Implausible numbers are dropped.
         told = (usage.input_tokens, usage.output_tokens, usage.cost or 0) if usage else ()
         return usage if all(0 <= one <= MOST_TOKENS for one in told) else None
 
@@ -67,10 +67,13 @@ class Spool:
         self.path = root / run
         self.output = self.path / "output"
         self.marks = {"GWT_RUN": run, "GWT_SPOOL": str(self.path)}
-        """In the environment of all its processes. Both name it: another bot on the machine may have a run of that name."""
+        """In the environment of all its processes.
+
+        Both variables identify the run: another bot on the machine may have one of the same name.
+        """
 
     def begin(self, cwd: str, launch: Launch, prompt: str, environment: Mapping[str, str]) -> None:
-        """Write all that the wrapper needs. Nothing has happened yet, so it may be done again."""
+        """Write everything the wrapper script needs. It may be repeated, because nothing has been started yet."""
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name, content in launch.files.items():
             self._check(name)
@@ -84,7 +87,7 @@ class Spool:
             self.write("output", "")
 
     def write(self, name: str, content: str, mode: int = 0o600) -> None:
-        """Put a file there, whole or not at all. No pane outlives a power cut."""
+        # Atomic but not synced: no pane outlives a power cut.
         UnsyncedDisk().replace(self.path / name, content.encode(errors="replace"), mode=mode)
 
     def has(self, name: str) -> bool:
@@ -92,12 +95,12 @@ class Spool:
 
     @property
     def begun(self) -> bool:
-        """The run has had its start; it never gets another one."""
+        """Whether the run was started; it is never started again."""
         return any(self.has(name) for name in ("started", "exit", "stopped"))
 
     @property
     def exit_code(self) -> int | None:
-        """What the wrapper wrote after the agent ended."""
+        """The agent's exit code, written by the wrapper script after it ended."""
         content = read_regular_file(self.path / "exit")
         return int(content) if content and re.fullmatch(rb"[0-9]{1,3}\n", content) else None
 
@@ -110,7 +113,7 @@ class Spool:
 
     @property
     def report(self) -> SpoolReport:
-        """Empty where nobody has kept one, or what is there is none."""
+        """The report of the event reader; empty if there is none or it is invalid."""
         content = read_regular_file(self.path / "report")
         try:
             return SpoolReport() if content is None else SpoolReport.model_validate_json(content)
@@ -118,20 +121,20 @@ class Spool:
             return SpoolReport()
 
     def mark_stopped(self) -> None:
-        """From now on its end is the bot's doing, and it is not started any more."""
+        """Record that the bot ended the run, so that it is never started."""
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not self.has("stopped"):
             self.write("stopped", "")
 
     def mark_pasted(self) -> None:
-        """A new turn begins: what was told before is about an earlier one. It counts once it is pasted."""
+        """Begin a new turn: earlier hooks belong to earlier turns. It takes effect once the text is pasted."""
         self.write("pasting", str(self.output.stat().st_size if self.output.exists() else 0))
 
     def count_paste(self) -> None:
         (self.path / "pasting").replace(self.path / "pasted")
 
     def age(self, name: str) -> float:
-        """Seconds since the file was written; 0 if it is not there yet."""
+        """Return the seconds since the file was written; 0 if it does not exist."""
         try:
             return max(0.0, time.time() - (self.path / name).stat().st_mtime)
         except FileNotFoundError:
@@ -139,23 +142,23 @@ class Spool:
 
     @property
     def output_begins(self) -> int:
-        """Where the output of the present turn begins."""
+        """Position in the output file where the current turn begins."""
         content = read_regular_file(self.path / "pasted")
         return int(content) if content and re.fullmatch(rb"[0-9]{1,18}", content) else 0
 
     def since_paste(self, name: str) -> bool:
-        """Is the file there, and about the present turn?"""
+        """Whether the file exists and belongs to the current turn."""
         try:
             return (self.path / name).stat().st_mtime_ns >= self._pasted_at
         except FileNotFoundError:
             return False
 
     def hooks(self) -> Iterator[dict[str, object]]:
-        """What the agent's hooks left in the present turn, oldest first; anything unreadable is passed over."""
+        """Yield what the agent's hooks reported in the current turn, oldest first; invalid files are skipped."""
         return (hook for _, hook in self.named_hooks())
 
     def named_hooks(self) -> Iterator[tuple[str, dict[str, object]]]:
-        """The same, each with the name of its file."""
+        """Yield the hooks with their file names."""
         for name, content in reversed(self._last_told()):
             try:
                 yield name, _HOOK.validate_json(content)
@@ -163,7 +166,7 @@ class Spool:
                 continue
 
     def _last_told(self) -> list[tuple[str, bytes]]:
-        """Newest first."""
+        # Newest first.
         pasted, left, told = self._pasted_at, MOST_TOLD, list[tuple[str, bytes]]()
         try:
             names = nlargest(
@@ -180,7 +183,7 @@ class Spool:
 
     @property
     def heeded(self) -> str:
-        """The last hook whose question was found on the screen, or answered."""
+        """Name of the last hook whose question was found on the screen, or answered."""
         return (read_regular_file(self.path / "heeded") or b"").decode(errors="replace")
 
     @property
@@ -197,7 +200,7 @@ class Spool:
 
 @contextmanager
 def disk_errors(failed: str) -> Generator[None]:
-    """A full or read-only disk may have room again later."""
+    """Convert disk errors into Unavailable, because a full or read-only disk may be writable again later."""
     try:
         yield
     except OSError as error:
@@ -211,7 +214,7 @@ def _is_hook(name: str) -> bool:
 
 
 def read_regular_file(path: Path, since: int = 0) -> bytes | None:
-    """The content of a plain file of bounded size: a link or a pipe of that name is not followed."""
+    """Return the content of a regular file of limited size, or None. Links and pipes are not followed."""
     try:
         with plain_file(path) as descriptor:
             state = os.fstat(descriptor)
@@ -221,14 +224,14 @@ def read_regular_file(path: Path, since: int = 0) -> bytes | None:
         return None
 
 
-# How a run ended, by what it left on disk. The first of these that is there decides, for ever.
+# How a run ended, by what it left on disk. The first fact found decides, for ever.
 
 LONGEST_MESSAGE = 4_000
 _TASKS = TypeAdapter(list[dict[str, object]])
 
 
 def end_by_hook(hook: Mapping[str, object]) -> RunEnd | None:
-    """What a hook says about the end of the run. SessionEnd says nothing: the process's end decides."""
+    """Return the end that a hook reports, or None. SessionEnd is ignored: the end of the process decides."""
     match hook.get("event") or hook.get("hook_event_name"):
         case "Stop" if not _still_at_work(hook):
             return _by_hook(Outcome.FINISHED, hook, "last_assistant_message")
@@ -241,13 +244,13 @@ def end_by_hook(hook: Mapping[str, object]) -> RunEnd | None:
 
 
 def recorded_end(spool: Spool, *, process_gone: bool, source: CompletionSource) -> RunEnd | None:
-    """The end of the run, if its folder knows of one, with what the CLI has told of it."""
+    """Return the end of the run, if its folder records one, with the report of the CLI."""
     end = _recorded_end(spool, process_gone=process_gone, source=source)
     return end and with_report(spool, end)
 
 
 def with_report(spool: Spool, end: RunEnd) -> RunEnd:
-    """The end with what the run's report knows: it is there however the run ended."""
+    """Add the data of the run's report, which exists however the run ended."""
     report = spool.report
     words = report.error if end.outcome is Outcome.FAILED else ""
     return end.model_copy(
@@ -262,7 +265,7 @@ def with_report(spool: Spool, end: RunEnd) -> RunEnd:
 def _recorded_end(spool: Spool, *, process_gone: bool, source: CompletionSource) -> RunEnd | None:
     code = spool.exit_code
     if spool.has("stopped"):
-        # the mark is set before the first signal; only the process's end makes it true
+        # the mark is set before the first signal; it counts only once the process has ended
         return (
             None
             if not process_gone
@@ -283,7 +286,7 @@ def _recorded_end(spool: Spool, *, process_gone: bool, source: CompletionSource)
 
 
 def _still_at_work(hook: Mapping[str, object]) -> bool:
-    """Background tasks and what it has set itself a time for wake the agent again, and it stops a second time."""
+    # Background tasks and scheduled prompts wake the agent again, and it stops a second time.
     if hook.get("session_crons"):
         return True
     try:
@@ -298,12 +301,11 @@ def _by_hook(outcome: Outcome, hook: Mapping[str, object], *fields: str) -> RunE
     return RunEnd(outcome=outcome, source=CompletionSource.HOOK, message=said[:LONGEST_MESSAGE])
 
 
-# The shell script a pane runs: it claims the run, starts the agent, and leaves the exit code on
-# disk before it ends. Everything in it is quoted; what the agent inherits is what stands in it,
-# and nothing else.
+# The shell script a pane runs: it claims the run, starts the agent, and writes the exit code to disk before it ends.
+# Everything in it is quoted; the agent inherits only what is set in it.
 
 LONGEST_ARGUMENT = 120_000
-"""Bytes. Linux refuses an argument of 128 KiB, whatever the length of all of them."""
+"""Bytes. Linux refuses a single argument of 128 KiB."""
 
 _SCRIPT = """\
 #!/bin/sh
@@ -339,7 +341,7 @@ _INPUTS = {"terminal": "", "prompt": " < {prompt}", "nothing": " < /dev/null"}
 def pane_script(
     spool: Path, cwd: str, launch: Launch, prompt: str, environment: Mapping[str, str]
 ) -> str:
-    """`environment` is the agent's whole environment."""
+    """Return the script. `environment`: the agent's complete environment."""
     prompt_file = str(spool / "prompt.md")
     command = " ".join(_argument(part, prompt_file, prompt) for part in launch.argv)
     redirection = _INPUTS[launch.stdin].format(prompt=shlex.quote(prompt_file))

@@ -1,4 +1,4 @@
-"""The input and output of a pane: typing into it, and reading what its program prints."""
+"""Input and output of a pane: typing into it, and reading what its program prints."""
 
 from __future__ import annotations
 
@@ -17,19 +17,17 @@ from adapters.tmux.spool import Spool, disk_errors
 from adapters.tmux.watch import Watch
 from bot.core.errors import Refused
 
-# Typing into a pane: byte for byte, and not before the program there asks for it.
-#
-# A program that takes pasted text says so by asking for bracketed paste; what comes earlier is
-# lost in its start. One that has not asked a while after its start is taken for one that reads
-# lines: it may get a single line, not several.
+# Typing into a pane: unchanged bytes, and not before its program is ready. A program that accepts pasted text enables
+# bracketed paste; earlier input is lost during its start. One that has not enabled it some time after its start counts
+# as one that reads lines, and may get a single line only.
 
 ENTER_AFTER = 0.3
-"""Seconds: some programs take an Enter that follows a paste at once as a part of it."""
+"""Seconds: some programs take an Enter that follows a paste at once as part of it."""
 KEY_AFTER = 0.1
 
 
 class NotRunning(Refused):
-    """Nobody is there to type to."""
+    """No program runs in the pane."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -39,7 +37,7 @@ class NotRunning(Refused):
 
 
 class Keyboard:
-    """One for all panes."""
+    """Types into panes."""
 
     def __init__(self, server: TmuxServer, watch: Watch, patience: float) -> None:
         self._server = server
@@ -47,21 +45,22 @@ class Keyboard:
         self._patience = patience
 
     async def paste(self, pane_id: str, spool: Spool, text: str) -> None:
-        """The text, then Enter: a turn of its own begins."""
+        """Paste the text and press Enter; this begins a new turn."""
         with disk_errors("The text cannot be handed to tmux"):
             spool.mark_pasted()
         await self.enter(pane_id, spool, text)
         spool.count_paste()
 
     async def enter(self, pane_id: str, spool: Spool, text: str) -> None:
-        """The text, then Enter."""
+        """Paste the text and press Enter."""
         run, typed = spool.path.name, typeable(text)
         with disk_errors("The text cannot be handed to tmux"):
             spool.write("paste", typed)
         try:
             await self._leave_copy_mode(pane_id)
             if typed:
-                # by file: tmux's own command line would lose a semicolon at the end; relative to the keeper's folder
+                # from a file, because tmux's command line would lose a trailing semicolon; the path is relative to the
+                # folder of the bot's session
                 await self._server.ask("load-buffer", "-b", run, f"{run}/paste")
                 paste = ("paste-buffer", "-p", "-r", "-d", "-b", run, "-t", pane_id)
                 if not await self._server.ask_living(pane_id, *paste):
@@ -72,23 +71,23 @@ class Keyboard:
             (spool.path / "paste").unlink(missing_ok=True)
 
     async def press(self, pane_id: str, keys: Sequence[str]) -> None:
-        """One key after the other: several at once may be taken for a single one."""
+        # Keys are sent one at a time, because several at once may be taken for a single one.
         await self._leave_copy_mode(pane_id)
         for number, key in enumerate(keys):
             if number:
                 await asyncio.sleep(KEY_AFTER)
-            # a letter is sent as it is: with others like it, it could be the name of a key
+            # a letter is sent literally, because with others it could form the name of a key
             pressed = ("-l", "--", key) if len(key) == 1 else (key,)
             if not await self._server.ask_living(pane_id, "send-keys", "-t", pane_id, *pressed):
                 raise NotRunning
 
     async def _leave_copy_mode(self, pane_id: str) -> None:
-        """Whoever has scrolled back in the pane has left it in a mode that takes the keys for itself."""
+        # Whoever scrolls back in the pane leaves it in copy mode, which would take the keys.
         with contextlib.suppress(TmuxRejected):
             await self._server.ask("copy-mode", "-q", "-t", pane_id)
 
     async def until_ready(self, spool: Spool, text: str) -> None:
-        """Wait until the program can be typed to."""
+        """Wait until the program accepts input."""
         if spool.kept.stdin != "terminal":
             raise Refused(
                 "This agent does not read its terminal.",
@@ -116,19 +115,18 @@ class Keyboard:
         return True
 
 
-# What a pane prints, read as it comes: has the program asked for pasted text, has the agent said
-# it is done?
+# What a pane prints, read as it arrives: has the program enabled bracketed paste, has the agent said it is done?
 
 WANTS_PASTE = b"\x1b[?2004h"
 CHUNK = 1 << 18
 CARRIED_BYTES = 1 << 13
-"""How much of an unended line is read again with what follows: more than any marker with its colours."""
+"""How much of an unfinished line is read again with the next part: more than any marker with its colours."""
 LARGEST_OUTPUT = 8 << 20
-"""What has grown by more than this since the last look is read from there on only."""
+"""If more than this was added since the last reading, only the end of it is read."""
 
 
 class PaneOutput:
-    """The file a pane is piped into, read from `start` on."""
+    """Reads the file a pane's output is written to, from `start` on."""
 
     def __init__(self, path: Path, marker: str, start: int = 0) -> None:
         self._path = path
@@ -139,13 +137,13 @@ class PaneOutput:
         self.done = False
 
     def read(self) -> None:
-        """Take in what is new."""
+        """Read what was added."""
         with _open_output(self._path, os.O_RDONLY) as descriptor:
             if descriptor is not None:
                 self._read_to(os.fstat(descriptor).st_size, descriptor)
 
     def _read_to(self, size: int, descriptor: int) -> None:
-        if size < self.position:  # it was begun anew
+        if size < self.position:  # the file was truncated
             self.position, self._carry = 0, b""
         if size - self.position > LARGEST_OUTPUT:
             self.position, self._carry = size - LARGEST_OUTPUT, b""
@@ -154,7 +152,7 @@ class PaneOutput:
             self._take(chunk)
 
     def shorten(self) -> None:
-        """Begin the file anew when it has grown large; its writer appends."""
+        """Truncate the file when it has grown large; its writer appends."""
         if self.position <= LARGEST_OUTPUT:
             return
         with _open_output(self._path, os.O_WRONLY) as descriptor:
@@ -168,14 +166,15 @@ class PaneOutput:
         *ended, _unended = printed_lines(text.decode(errors="replace"))
         if self.marker:
             self.done = self.done or any(is_marker(line, self.marker) for line in ended)
-        # an escape sequence may be cut in two, so the raw bytes are carried, not the text
+        # an escape sequence may be cut in two, so the raw bytes are carried over, not the text
         cut = max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
         self._carry = text[cut:][-CARRIED_BYTES:]
 
 
 @contextmanager
 def _open_output(path: Path, how: int) -> Generator[int | None]:
-    """None: it is no plain file. The agent can put a link or a pipe in its place, also one that leads out of its sandbox."""
+    # None unless it is a regular file: the agent can put a link or pipe in its place, even one that leads out of its
+    # sandbox.
     with contextlib.ExitStack() as opened:
         try:
             descriptor = opened.enter_context(plain_file(path, how))
@@ -184,21 +183,20 @@ def _open_output(path: Path, how: int) -> Generator[int | None]:
         yield descriptor
 
 
-# A pane's output into a file, only as long as somebody needs it: for a marker, or until the
-# program is ready.
+# Writes a pane's output to a file only as long as it is needed: for a marker, or until the program is ready.
 
 ENOUGH_OUTPUT = 1 << 18
-"""A program that has printed so many bytes without asking for pasted text will not ask."""
+"""A program that has printed this many bytes without enabling bracketed paste will not do so."""
 
 
 class OutputPipes:
-    """Opens pipes with their panes and closes them when they have served."""
+    """Opens output pipes together with their panes and closes them when they are no longer needed."""
 
     def __init__(self, server: TmuxServer) -> None:
         self._server = server
 
     async def open_with(self, opened: Awaitable[object], run: str, spool: Spool) -> None:
-        """Both questions are on their way before the first answer comes, so no output is missed."""
+        # Both commands are sent before the first answer arrives, so that no output is missed.
         if not spool.has("output"):
             await opened
             return
@@ -215,7 +213,7 @@ class OutputPipes:
                 raise problem
 
     async def heed(self, spool: Spool, output: PaneOutput, pane: ListedPane | None) -> None:
-        """Take in what was printed, and write down what it says."""
+        """Read the new output, record what it signals, and close the pipe if it is no longer needed."""
         if not spool.has("output"):
             return
         with disk_errors("What the agent said cannot be written down"):

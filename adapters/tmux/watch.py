@@ -1,6 +1,6 @@
-"""Wakes whoever waits for a run when something happens to it: its process ends, or a file appears in its folder; else now and then.
+"""Wake-ups when something happens to a run: its process ends, or a file appears in its folder; otherwise at intervals.
 
-A wake-up says nothing; who is woken looks for himself. So a missed one costs time, never the truth.
+A wake-up carries no information; the receiver checks the state. So a missed one only costs time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Wake:
         self.period = period
 
     async def wait(self) -> bool:
-        """True: something happened. False: only time has passed."""
+        """Return True if something happened, False if only the time has passed."""
         try:
             async with asyncio.timeout(self.period):
                 await self.event.wait()
@@ -39,7 +39,7 @@ class Wake:
 
 
 class Watch:
-    """Wake-ups for all runs: by the kernel where it can, else by looking every `poll` seconds."""
+    """Wake-ups for all runs: from the kernel if possible, otherwise every `poll` seconds."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Watch:
 
     @contextmanager
     def on(self, folder: Path, pid: int) -> Generator[Wake]:
-        """Wake-ups about one run. Look once after entering: what happened before is not told."""
+        """Wake-ups about one run. Check the state once after entering, because earlier events are not reported."""
         wake = Wake(self.sweep)
         with ExitStack() as stack:
             try:
@@ -65,9 +65,7 @@ class Watch:
                     stack.enter_context(self._kernel.folder(folder, wake.event))
                     stack.enter_context(self._kernel.process(pid, wake.event))
             except OSError:
-                wake.period = (
-                    self._poll
-                )  # no more descriptors or watches to be had: looking still works
+                wake.period = self._poll  # no descriptors or watches left: polling still works
             self._wakes.add(wake)
             stack.callback(self._wakes.discard, wake)
             yield wake
@@ -100,7 +98,7 @@ if sys.platform == "linux":
             else:
                 watch = next((watch for watch in inotify.watches if watch.path == path), None)
             if watch is None:
-                # somebody has removed the folder while others waited for its news
+                # somebody has removed the folder while others waited for its events
                 raise FileNotFoundError(path)
             self._folders[path].add(event)
             try:
@@ -111,7 +109,7 @@ if sys.platform == "linux":
                     del self._folders[path]
                     with contextlib.suppress(
                         OSError, ValueError
-                    ):  # the folder, or all watching, is gone
+                    ):  # the folder, or the whole inotify instance, is gone
                         inotify.rm_watch(watch)
 
         @contextmanager
@@ -128,7 +126,7 @@ if sys.platform == "linux":
             loop = asyncio.get_running_loop()
 
             def ended() -> None:
-                loop.remove_reader(descriptor)  # it stays readable, and would be told for ever
+                loop.remove_reader(descriptor)  # it stays readable and would be reported for ever
                 event.set()
 
             loop.add_reader(descriptor, ended)
@@ -153,7 +151,9 @@ if sys.platform == "linux":
         def _heard(self, inotify: Inotify) -> None:
             while (news := inotify.sync_get()) is not None:
                 if Mask.Q_OVERFLOW in news.mask:
-                    self._wake(*self._folders)  # nobody knows whose news was lost
+                    self._wake(
+                        *self._folders
+                    )  # the queue has overflowed: events of any folder may be lost
                 elif news.watch:
                     self._wake(news.watch.path)
 

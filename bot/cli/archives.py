@@ -1,4 +1,6 @@
-"""`gwt-bot export` and `gwt-bot replay`: one session as an archive for somebody else, and whether it would go the same way again."""
+"""`gwt-bot export` and `gwt-bot replay`: pack one session into an archive for somebody else, and check that its events
+still lead to the same states.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +37,11 @@ from bot.core.text import clean, date_time
 from bot.steps.decisions import decide, due
 
 LARGEST_FILE = 20_000_000
-"""Logs and evidence beyond that are left out, and named."""
+"""Bytes. Logs and evidence that are larger are left out of the archive."""
 
 
 async def export(session_id: str, to: Path | None) -> None:
-    """Nothing is locked: the bot may be at work on it."""
+    # No lock is taken: the bot may be working on this session.
     current = await read_settings()
     masker = Masker({**secrets_in(os.environ), **current.secrets})
     told = await asyncio.to_thread(write, current.gwt_home, session_id, to, masker)
@@ -47,10 +49,10 @@ async def export(session_id: str, to: Path | None) -> None:
 
 
 async def replay(archive: Path) -> None:
-    """Exit code 1 (by a BotError) where something comes out otherwise."""
+    """Replay an archive. Raises BotError (exit code 1) at the first difference."""
     manifest, history = await asyncio.to_thread(open_archive, archive)
     found = replayed(history)
-    # whoever made the archive must not speak to this terminal
+    # the archive is somebody else's: its title must not send control characters to this terminal
     what = clean(f"{manifest.title or manifest.session}, exported by {manifest.program}")
     sys.stdout.write(f"{' '.join(what.split())}\n")
     if found.difference:
@@ -61,7 +63,7 @@ async def replay(archive: Path) -> None:
 
 
 def write(home: Path, session_id: str, to: Path | None, masker: Masker) -> str:
-    """Where it is, and whether it can be replayed."""
+    """Write the archive; return a text that says where it is and whether it can be replayed."""
     journal = _journal(home, session_id)
     try:
         history, session = read_history(journal)
@@ -79,7 +81,10 @@ def write(home: Path, session_id: str, to: Path | None, masker: Masker) -> str:
 
 
 def _journal(home: Path, session_id: str) -> Path:
-    """By the id or a unique beginning of it."""
+    """Return the journal of a session, found by its id or a unique prefix of it.
+
+    Raises Refused if there is not exactly one.
+    """
     name = file_name(session_id) if session_id else ""
     folders = [home / "sessions" / one for one in ("unfinished", "finished")]
     found = [path for one in folders if one.is_dir() for path in sorted(one.glob(f"*{JOURNAL}"))]
@@ -93,7 +98,10 @@ def _journal(home: Path, session_id: str) -> Path:
 def _beside(
     home: Path, session: Session, history: EventHistory, masker: Masker
 ) -> Iterator[tuple[str, bytes]]:
-    """What was kept of it outside of its record. Transcripts of agents are not: nobody could look through them all."""
+    """Yield the files that belong to a session but are not in its journal.
+
+    Transcripts of agents are left out: nobody could read through them all.
+    """
     turned = [
         turn.model_dump(mode="json")
         for turn in task_log_views.session_turns(session.id, history.steps)
@@ -111,8 +119,8 @@ def _beside(
 
 
 def _masked(path: Path, name: str, masker: Masker) -> Iterator[tuple[str, bytes]]:
-    """Masked once more: what is secret may have become known since. What cannot be read is left out, and what is a link:
-    somebody else gets this."""
+    # Masked again: a value may have become known as a secret since the file was written. Links and unreadable files are
+    # left out, as the archive is for somebody else.
     if path.is_symlink() or not path.is_file() or path.stat().st_size > LARGEST_FILE:
         return
     try:
@@ -127,7 +135,7 @@ def _json(content: object) -> bytes:
 
 
 def _keep(path: Path, content: bytes) -> None:
-    """For the owner only, over nothing that is there, and whole or not at all."""
+    """Write a new file, readable by its owner only. Never overwrites, and leaves no partial file behind."""
     try:
         created = create_file(path)
     except FileExistsError as error:
@@ -149,15 +157,14 @@ def _since(history: EventHistory) -> str:
     return f"Events before {date_time(start.updated_at)} are not in its journal any more.\n"
 
 
-# Hears once more what a session has heard, and says whether the same states and orders come of
-# it. Nothing is done.
+# Replay: applies a session's recorded events again and compares states and orders. No action is carried out.
 
 
 @dataclass(frozen=True)
 class Replayed:
     steps: int
     difference: str = ""
-    """The first, in a sentence; empty: everything came out as it did."""
+    """The first difference, as a sentence. Empty if there is none."""
 
 
 def replayed(history: EventHistory) -> Replayed:
@@ -170,7 +177,7 @@ def replayed(history: EventHistory) -> Replayed:
 
 
 def _decided(session: Session, event: Event) -> Session:
-    """As the actor does it: what a bug makes of it is thrown away, and the session fails."""
+    # As in the actor: if deciding raises, its changes are thrown away and the session fails.
     there = session.copied()
     try:
         decide(there, event)

@@ -9,9 +9,6 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, NoReturn, TypedDict
 
-# What can be written behind `gwt-bot`, and its help. Wrong arguments are told with what to write
-# instead.
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -21,14 +18,14 @@ if TYPE_CHECKING:
 
 
 PROJECT_MODES = ("temp", "fixed")
-"""The values of ProjectMode, without its module: that would be half of the time `--help` takes."""
+"""The values of ProjectMode, repeated here: importing its module would take half of the time of `--help`."""
 ERROR = 1
-"""Not argparse's own 2: to a script that says that its work is not complete."""
+"""Exit code for wrong arguments. Not argparse's 2: a script would read that as "the work is incomplete"."""
 _UNKNOWN = re.compile(r"argument COMMAND: invalid choice: '?([^']*)'? \(choose from (.*)\)")
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong, and where help is."""
+    """Reports wrong arguments together with a pointer to the help."""
 
     def error(self, message: str) -> NoReturn:
         if unknown := _UNKNOWN.match(message):
@@ -39,7 +36,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Version(argparse.Action):
-    """Looks for the version when it is asked for: that reads all metadata of the installation."""
+    """Looks the version up only when it is asked for: that reads the metadata of every installed package."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object, **__: object) -> NoReturn:
         from importlib.metadata import version
@@ -289,7 +286,7 @@ class _HelpTexts(TypedDict):
 
 
 def _help(description: str, epilog: str = "") -> _HelpTexts:
-    """As it is written here, line by line."""
+    """Keep the line breaks of a help text as they are written in this file."""
     formatter = argparse.RawDescriptionHelpFormatter
     return {"description": description, "epilog": epilog, "formatter_class": formatter}
 
@@ -297,7 +294,7 @@ def _help(description: str, epilog: str = "") -> _HelpTexts:
 def _checked_text(text: str) -> str:
     if not text.strip():
         raise argparse.ArgumentTypeError("say what you would like to have built")
-    # what is no UTF-8 could be sent to nobody; a line of a pipe is read in the same way
+    # bytes that are not UTF-8 could not be sent to any chat; piped input is read the same way
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
@@ -317,7 +314,7 @@ def _id(text: str) -> str:
     return text
 
 
-# What the help of each command tells, line by line as it is written here.
+# The help texts of the commands, line by line as they are printed.
 
 ABOUT = """\
 Turns a feature request into tested, reviewed pull requests: it asks back, plans, lets

@@ -1,4 +1,4 @@
-"""The composition root: every adapter is built here, once, and handed to the desk."""
+"""The composition root: builds every adapter once and hands them to the desk."""
 
 from __future__ import annotations
 
@@ -62,32 +62,32 @@ log = logging.getLogger("bot.program")
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be put together. `current` is asked again whenever settings may have changed."""
+    """What to assemble. `current` is called again whenever settings may have changed."""
 
     current: Callable[[], Settings]
     chats: Mapping[str, Chat]
     gate: Gate
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     unattended: bool = False
-    """What is asked comes through a pipe: nobody is there for a question in between."""
+    """Requests come through a pipe: nobody can answer a question in between."""
     only: frozenset[str] | None = None
-    """Ids of the sessions that are brought back; none: all. The others stay as they are."""
+    """Ids of the sessions to restore; `None` restores all. The others stay untouched on disk."""
     stage: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Variables that only the demo and tests set, for the played agent."""
+    """Extra environment variables for the scripted agent; only the demo and tests set them."""
     umask: int = 0o022
-    """The operator's own, for files in people's repositories; the program's is for nobody else."""
+    """The operator's umask, for files in users' repositories. The bot's own files use a stricter one."""
     through: Callable[[World], World] = lambda world: world
-    """What the world is seen through: tests of faults stand between the bot and its ports here."""
+    """Wraps the world. Fault tests use it to put themselves between the bot and its ports."""
 
 
 def socket_name(home: Path) -> str:
-    """Of the tmux server that belongs to this home alone."""
+    """Return the name of the tmux server's socket, unique for this home."""
     return f"gwt-{hashlib.sha256(str(home).encode()).hexdigest()[:10]}"
 
 
 @asynccontextmanager
 async def running_desk(plan: Plan) -> AsyncGenerator[Desk, None]:
-    """The bot at work: locked, logging, its sessions brought back, its ticks going."""
+    """Run the bot: take the lock, start logging, restore the sessions, and start the periodic tasks."""
     settings = plan.current()
     refuse_open(settings.gwt_home)
     with InstanceLock(settings.gwt_home), canary(plan.environ) as environ:
@@ -120,7 +120,7 @@ async def running_desk(plan: Plan) -> AsyncGenerator[Desk, None]:
 
 
 async def _leave(panes: TmuxPanes) -> None:
-    """Agents at work keep their server; an empty one goes."""
+    """Close the connection to tmux. The server is killed only if no agent works in it."""
     try:
         if not await panes.names():
             await panes.kill_server()
@@ -146,7 +146,7 @@ def _world(
     worktrees = _worktrees(plan, settings, environment, sandbox)
     registry = ForgeFolder(umask=plan.umask) if settings.gwt_intents else None
     llm = ChosenLlm(lambda: _settings_now(plan.current), masker, plan.environ)
-    # the demo never speaks to GitHub, whatever is set on the machine
+    # the demo never talks to GitHub, whatever credentials the machine has
     demo = plan.stage.get("GWT_BOT_STAGE") == "demo"
     return World(
         chats=plan.chats,
@@ -186,7 +186,7 @@ def _worktrees(
 
 
 def sandbox_of(settings: Settings, environment: Mapping[str, str]) -> Sandbox | None:
-    """None: agents and commands may do what the bot's user may do."""
+    """Return the sandbox, or `None` if agents and commands may do whatever the bot's user may do."""
     if settings.sandbox is SandboxKind.NONE:
         return None
     key_file = settings.github_app_key_file
@@ -208,7 +208,10 @@ def forge_of(
     environ: Mapping[str, str],
     learn: Callable[[Mapping[str, str]], None],
 ) -> GitHub | None:
-    """`learn`: a token that was found somewhere is hidden from then on."""
+    """Return the GitHub adapter, or `None` without pull requests.
+
+    `learn` is called with each token that is found, so that it is masked from then on.
+    """
     if not settings.gwt_pull_requests:
         return None
     access = Access(
@@ -270,7 +273,7 @@ def _runner(settings: Settings) -> LoggedRunner:
 
 
 def _selected(current: Callable[[], Settings]) -> dict[str, JsonValue]:
-    """Which model is asked, in the words of repl.json: a provider it has no name for is none."""
+    """Return the selected model in the terms of repl.json. A provider that repl.json has no name for becomes `None`."""
     settings = _settings_now(current)
     named = settings.llm_provider in (Provider.CLAUDE_CODE, Provider.OPENAI, Provider.ANTHROPIC)
     return {
@@ -280,7 +283,7 @@ def _selected(current: Callable[[], Settings]) -> dict[str, JsonValue]:
 
 
 def _settings_now(current: Callable[[], Settings]) -> Settings:
-    """Somebody may be writing .env at this moment: that must not end the bot."""
+    # Somebody may be editing .env at this moment; that must not end the bot.
     try:
         return current()
     except SettingsError as wrong:

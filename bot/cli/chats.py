@@ -1,4 +1,4 @@
-"""Which chats are configured, and who may come in through each."""
+"""The chat platforms that are configured, and who may use the bot through each."""
 
 from __future__ import annotations
 
@@ -22,18 +22,24 @@ _OURS = frozenset({"adapters", "bot"})
 
 @dataclass(frozen=True)
 class ConfiguredChat:
-    """A platform that is to be served."""
+    """A chat platform to serve."""
 
     name: str
     door: Door
     build: Callable[[], AbstractAsyncContextManager[Chat]]
-    """Checks, when it is entered, that the platform lets the bot in."""
+    """Connects; raises on entry if the platform does not accept the bot."""
     tried: Callable[[], Awaitable[str]]
-    """Asks the platform whether it would let the bot in now, and changes nothing. What it says; a PortError where not."""
+    """Asks the platform whether it accepts the bot, without changing anything.
+
+    Returns a description of the access; raises PortError if it is denied.
+    """
 
 
 def configured_chats(settings: Settings) -> list[ConfiguredChat]:
-    """Every platform that has a key or an account. SettingsError names all that is missing, of all of them."""
+    """Return every platform that has a key or an account.
+
+    Raises SettingsError that lists everything missing, for all platforms.
+    """
     builders: list[Callable[[Settings], ConfiguredChat]] = []
     missing: list[str] = []
     if _wants_slack(settings):
@@ -52,7 +58,7 @@ def configured_chats(settings: Settings) -> list[ConfiguredChat]:
 
 
 def wanted(settings: Settings) -> bool:
-    """Whether any chat is configured, if only in part."""
+    """Whether any chat is configured, even partly."""
     return _wants_slack(settings) or _wants_matrix(settings)
 
 
@@ -66,13 +72,13 @@ def _wants_matrix(settings: Settings) -> bool:
 
 
 def comes_into(door: Door, inviter: str, room: str, direct: bool) -> bool:
-    """Whether the bot follows an invitation: into rooms of the list, by people who may ask for work."""
+    """Whether the bot accepts this invitation: only into a listed room, and only from a user who may start work."""
     places = door.places or frozenset()
     return inviter in door.people[Role.START] and (room in places or (direct and DIRECT in places))
 
 
 def approving() -> frozenset[Verb]:
-    """What only somebody may choose who may approve."""
+    """Return the verbs that only approvers may use."""
     nobody, ever = Person(platform="", id=""), datetime(1970, 1, 1, tzinfo=UTC)
     presses = (Opened(id="", at=ever, by=nobody, verb=verb) for verb in Verb)
     return frozenset(one.verb for one in presses if role_for(one) is Role.APPROVE)
@@ -109,7 +115,7 @@ def _missing_of_matrix(settings: Settings) -> list[str]:
 
 
 def _missing_packages(platform: str, adapter: str) -> Iterator[str]:
-    """A chat's adapter has the name of the extra that brings its packages."""
+    # The extra that installs an adapter's packages has the adapter's name.
     try:
         import_module(f"adapters.{adapter}.chat")
     except ModuleNotFoundError as error:
@@ -191,7 +197,10 @@ def _door(
     stop: frozenset[str],
     admin: frozenset[str],
 ) -> Door:
-    """A role for which nobody is named is everybody's who may ask for work; one that has names is theirs alone."""
+    """Return the door of a platform.
+
+    A role without names falls to everybody who may start work; a role with names is theirs alone.
+    """
     roles = {
         Role.START: people,
         Role.APPROVE: approve or people,

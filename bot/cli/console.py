@@ -1,4 +1,7 @@
-"""`gwt-bot console`: the bot in a terminal or a pipe. Where one is at work on the same home, this is another seat at it."""
+"""`gwt-bot console`: the bot in a terminal or a pipe.
+
+If a bot already runs on this home, the console connects to it.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,10 @@ HANDED_OVER = "Not waited for: it goes on when the bot is started again. `gwt-bo
 
 
 async def run(options: ReplOptions, *, umask: int) -> int:
-    """The exit code: 0 complete, 1 error, 2 incomplete. By hand it is 0, however things stand."""
+    """Run the console.
+
+    Return 0 for complete, 1 for an error, 2 for incomplete; an interactive console always returns 0.
+    """
     current = await read_settings()
     await asyncio.to_thread(ReplFile(current.gwt_home).load)
     config = settled(options, current)
@@ -72,7 +78,7 @@ def settled(options: ReplOptions, current: Settings) -> ReplConfig:
 
 
 async def project_path(config: ReplConfig) -> str:
-    """Where the work is done. A temporary copy is made now."""
+    """Return the folder to work in. In temp mode, this makes the temporary copy."""
     if config.project_mode is ProjectMode.TEMP:
         return str(await temporary_copy(Path(config.project), pane_environment()))
     return str(config.project_root)
@@ -93,22 +99,22 @@ def manner_of(config: ReplConfig, path: str) -> ConsoleOptions:
 
 @dataclass(frozen=True)
 class ConsoleSeat:
-    """A console at the bot: in this process, or over the socket of the one at work."""
+    """A console's connection to the bot, in this process or over the socket of a bot that already runs."""
 
     chat: ConsoleChat
     deliver: Deliver
     rest: Callable[[Thread], Awaitable[ThreadStanding]]
     greet: Callable[[], Awaitable[None]]
-    """Say what there is; from then on everything is seen."""
+    """Greet the person and show the state; from then on every event is shown."""
     look: Callable[[], Awaitable[None]]
-    """From now on everything is seen, and nothing that was there before is told of."""
+    """From now on every event is shown, and nothing from before."""
     gone: asyncio.Event
-    """The bot has ended without us."""
+    """Set when the bot has ended by itself."""
     joined: bool
-    """It was at work before."""
+    """Whether the bot was already running."""
 
     async def attend(self, listening: Awaitable[None]) -> None:
-        """Until it is over, or the bot is gone."""
+        """Wait for `listening` to end, or cancel it when the bot is gone."""
         work, gone = asyncio.ensure_future(listening), asyncio.ensure_future(self.gone.wait())
         try:
             await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -123,7 +129,10 @@ class ConsoleSeat:
             raise Refused("The bot has ended.", "Agents go on; start it again to go on with it.")
 
     async def leave(self) -> int:
-        """What was asked for is still waited for where nobody sits at the terminal; the exit code."""
+        """Close the console and return the exit code.
+
+        If input is piped, wait first for the requested work where the options say so.
+        """
         chat = self.chat
         if chat.by_hand:
             return ExitCode.COMPLETE
@@ -135,7 +144,7 @@ class ConsoleSeat:
         return exit_code(chat.standings.values(), errors=chat.errors)
 
     async def finish(self) -> None:
-        """Until nothing moves any more without a person; then that person is told of what waits."""
+        """Wait until no session can go on without a person, then say what waits for them."""
         await self.attend(self._rested())
         await self._told()
 
@@ -143,7 +152,7 @@ class ConsoleSeat:
         await self.chat.rested(self.rest)
 
     async def _told(self) -> None:
-        """What a script left open, for whoever reads its output."""
+        # For whoever reads a script's output: what it left open.
         for standing in self.chat.standings.values():
             for title in standing.waits_for:
                 await self.chat.tell(f"{standing.title} waits for you: {title}")
@@ -151,7 +160,7 @@ class ConsoleSeat:
                 await self.chat.tell(self._given_up(standing))
 
     def _given_up(self, standing: ThreadStanding) -> str:
-        """The card says that it is tried again: of that, too, the reader must hear the end."""
+        # The last card says that the work is retried; the reader must also learn that the waiting is over.
         goes_on = (
             "The bot at work keeps trying."
             if self.joined
@@ -168,9 +177,9 @@ async def seated(
     umask: int,
     only: frozenset[str] | None = None,
 ) -> AsyncGenerator[ConsoleSeat, None]:
-    """At the bot that is at work on this home; where there is none, at one that is started now.
+    """Connect to the bot that runs on this home, or start one here.
 
-    `only`: that one goes on with no other sessions than these.
+    `only`: the sessions that a bot started here restores.
     """
     here = current()
     async with connect_to_bot(here.gwt_home, chat.person) as there:
@@ -200,13 +209,13 @@ def _joined_seat(chat: ConsoleChat, there: BotConnection) -> ConsoleSeat:
 
 @asynccontextmanager
 async def own_seat(plan: Plan, chat: ConsoleChat) -> AsyncGenerator[ConsoleSeat, None]:
-    """The bot in this process, and this console at it. Others may join."""
+    """Start the bot in this process with this console connected to it. Other consoles may connect."""
     async with at_home(plan) as (desk, local), asyncio.TaskGroup() as group:
         falling = group.create_task(_tell_of_falls(desk, chat))
 
         async def greet() -> None:
             await chat.tell(*desk.broken())
-            # what was shown while the desk opened, and what an earlier life did not live to show
+            # show what was sent while the desk opened, and what an earlier run was ended before it could show
             await local.catch_up(chat, chat.thread)
             await local.greet(chat, desk.welcome(chat.thread, chat.person))
 
@@ -223,7 +232,10 @@ async def own_seat(plan: Plan, chat: ConsoleChat) -> AsyncGenerator[ConsoleSeat,
 
 
 async def talk(plan: Plan, chat: ConsoleChat) -> int:
-    """Listen until the person leaves. A pipe that has ended does not leave: what was asked for is still done."""
+    """Start the bot and listen until the person leaves.
+
+    The end of a pipe is not leaving: requested work is still finished.
+    """
     async with own_seat(plan, chat) as seat:
         await seat.greet()
         await chat.listen(seat.deliver, seat.rest)

@@ -1,4 +1,4 @@
-"""`gwt-bot demo`: the whole story on a sample repository. Only the model and the coding agent are played."""
+"""`gwt-bot demo`: a complete session on a sample repository. Only the model and the coding agent are scripted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from bot.settings import Settings
 FOLDER = Path(".demo")
 STAGE = {STAGE_VARIABLE: "demo"}
 PROGRESS = 3.0
-"""Seconds between updates: the demo's tasks take seconds, not minutes."""
+"""Seconds between progress updates: the demo's tasks take seconds, not minutes."""
 AUTO_PAUSE = 1.5
 
 
@@ -66,7 +66,7 @@ async def run(*, auto: bool, fresh: bool, umask: int) -> None:
 
 
 def is_over(folder: Path) -> bool:
-    """The work is merged, and no session is left that could go on."""
+    """Whether the demo's work is merged and no session is left unfinished."""
     if not is_played(folder / "shop"):
         return False
     with InstanceLock(folder / "home"):
@@ -78,14 +78,14 @@ def is_over(folder: Path) -> bool:
 
 
 async def end_agents(folder: Path) -> None:
-    """Of the last demo, before it is forgotten."""
+    """Kill the agents of the previous demo."""
     panes = panes_of(settings_for(folder, "http://127.0.0.1:9"), str, STAGE)
     await panes.kill_server()
     await panes.close()
 
 
 def settings_for(folder: Path, base_url: str) -> Settings:
-    """The demo's own settings: nothing of the operator's is used, no key of theirs is touched."""
+    """Return the demo's own settings. Nothing of the operator's configuration or keys is used."""
     return Settings.model_construct(
         openai_base_url=base_url,
         openai_model="played-model",

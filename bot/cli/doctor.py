@@ -1,4 +1,7 @@
-"""`gwt-bot doctor`: everything the bot needs, tried one after the other, each with how it is mended. It changes nothing."""
+"""`gwt-bot doctor`: checks everything the bot needs, one thing after the other, and says how to fix what fails.
+
+It changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -32,18 +35,18 @@ from bot.core.world import Rules
 from bot.settings import Provider, Settings, pane_environment
 
 AGENTS = ("claude", "codex", "gemini", "opencode")
-"""Looked at besides the one that is set: perhaps another would do."""
+"""Agent CLIs that are checked in addition to the configured one, as alternatives."""
 SECONDS = 20.0
-"""For each row: more than its own time-outs, so that one that hangs is told with the rest."""
+"""Time-out of each check. Longer than the time-outs within, so that a check that hangs is reported like the others."""
 MODEL_SECONDS = 60.0
-"""A model of one's own may have to be loaded first."""
+"""A local model may have to be loaded first."""
 TRIED = 64 * 1024
-"""Bytes written where something is to be kept, and removed again."""
+"""Size in bytes of the test file that is written and removed."""
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """`needed`: without it nothing can be built, or something that is configured does not work."""
+    """`needed`: the bot cannot build anything without it, or it is configured and does not work."""
 
     what: str
     ok: bool
@@ -53,7 +56,7 @@ class CheckResult:
 
 
 async def run(*, as_json: bool = False, ask_model: bool = True) -> int:
-    """Exit code 1 when something is lacking that is needed."""
+    """Run all checks. Return exit code 1 if something needed fails."""
     await asyncio.to_thread(refuse_foreign, Path(".env"))
     current = settings.load()
     masker = LearningMasker({**secrets_in(os.environ), **current.secrets})
@@ -87,7 +90,7 @@ def as_line(found: CheckResult) -> str:
 async def look(
     current: Settings, masker: LearningMasker, *, ask_model: bool = True
 ) -> AsyncGenerator[CheckResult]:
-    """`ask_model`: it may cost something."""
+    """Yield one result per check. `ask_model` sends the model one question, which may cost money."""
     for line in current.bad_lines:
         yield CheckResult("settings", False, str(line), "The line is not used.")
     yield await _looked("home", lambda: asyncio.to_thread(_home, current))
@@ -122,7 +125,7 @@ async def _looked(
     hint: str = "",
     seconds: float = SECONDS,
 ) -> CheckResult:
-    """`hint`: what to do where the trouble itself does not say."""
+    """Run one check and turn its errors into a result. `hint`: the remedy if the error itself has none."""
     try:
         async with asyncio.timeout(seconds):
             return CheckResult(what, True, await look_at(), needed=needed)
@@ -136,7 +139,7 @@ async def _looked(
 
 
 def _home(current: Settings) -> str:
-    """Nothing is left of what is written, and the home is not made."""
+    """Check that files can be written. The test files are removed, and a missing home is not created."""
     refuse_open(current.gwt_home)
     there = (one for one in (current.gwt_home, *current.gwt_home.parents) if one.exists())
     folder = next(there)
@@ -148,7 +151,7 @@ def _home(current: Settings) -> str:
 
 
 def _write(folder: Path) -> None:
-    """Raise Unavailable where no file can be kept there."""
+    """Write and remove a test file. Raises Unavailable if that fails."""
     try:
         with TemporaryFile(dir=folder) as file:
             file.write(bytes(TRIED))
@@ -181,7 +184,7 @@ async def _repository(current: Settings, path: str) -> str:
 
 
 async def _tests(current: Settings, path: str) -> str:
-    """The command that is set, else the one that is found; nothing of it is started."""
+    """Find the test command: the configured one, or else a detected one. Nothing is started."""
     rules = Rules(
         repository=str(current.gwt_repository),
         repositories=current.repositories,
@@ -206,7 +209,7 @@ async def _tests(current: Settings, path: str) -> str:
 
 
 async def _programs(current: Settings, path: str) -> str:
-    """What git would start there besides the tests; nothing of it is started."""
+    """Return the programs that git would start in this repository (filters, merge drivers). Nothing is started."""
     repository = GitRepository(current.gwt_home, pane_environment())
     try:
         told = await repository.programs((await repository.base(path)).repository)
@@ -224,7 +227,7 @@ async def _sandbox(current: Settings) -> str:
 
 
 async def _model(current: Settings, masker: LearningMasker, *, ask: bool) -> str:
-    """One question of a few words: only an answer says that address, name and key belong together."""
+    # Asks one short question: only an answer proves that address, model name and key belong together.
     cli = current.llm_provider in (Provider.CLAUDE_CODE, Provider.CODEX)
     named = current.openai_model or ("its own model" if cli else "no model is named")
     if not cli:
@@ -261,7 +264,7 @@ async def _agents(current: Settings) -> AsyncGenerator[CheckResult]:
 
 
 async def _brought(current: Settings, clis: AgentClis, name: str) -> tuple[str, ...]:
-    """What the repository has it do. That there is no repository is told elsewhere."""
+    # A missing repository is reported by its own check.
     repository = GitRepository(current.gwt_home, pane_environment())
     try:
         base = await repository.base(str(current.gwt_repository))
@@ -272,7 +275,7 @@ async def _brought(current: Settings, clis: AgentClis, name: str) -> tuple[str, 
 
 
 def _names_github(current: Settings) -> bool:
-    """Whether somebody has set what opens it: the login of `gh` is not meant for the bot alone."""
+    # The login of the `gh` CLI does not count: it is not meant for the bot.
     app = (current.github_app_id, current.github_app_key_file, current.github_app_installation)
     return current.gwt_pull_requests and any((current.github_token, *app))
 
@@ -298,7 +301,7 @@ def _audit(current: Settings) -> str:
 
 
 async def _chats(current: Settings) -> AsyncGenerator[CheckResult]:
-    """Each platform is asked whether it lets the bot in; nothing is posted and nobody is listened to."""
+    """Ask each platform whether it accepts the bot. Nothing is posted and nothing is received."""
     try:
         platforms = configured_chats(current)
     except BotError as wrong:

@@ -27,8 +27,7 @@ from bot.core.masking import LearningMasker
 from bot.ports import Llm
 from bot.settings import Provider, Settings
 
-# The master model that the settings name, looked up at every question: they may change while the
-# bot is at work.
+# The settings are read again at every question: they may change while the bot runs.
 
 _CLIS = {Provider.CLAUDE_CODE: CLAUDE_CODE, Provider.CODEX: CODEX}
 _CLI_MODELS = {Provider.CLAUDE_CODE: "claude", Provider.CODEX: "gpt-5"}
@@ -39,11 +38,11 @@ _CHOICES = ", ".join(one for one in Provider if one is not Provider.CUSTOM)
 
 
 SOON = 60.0
-"""Seconds after which the settings are looked at again, however long an endpoint asks to wait."""
+"""Seconds. Settings are read again at least this often, however long an endpoint asks to wait."""
 
 
 class ChosenLlm:
-    """Implements bot.ports.Llm. `environ` is the bot's own: a CLI gets its own login of it, and nothing else."""
+    """Implements bot.ports.Llm. `environ` is the bot's own environment: a CLI gets only its own login from it."""
 
     def __init__(
         self,
@@ -60,7 +59,7 @@ class ChosenLlm:
         self._windows = Windows(clock)
         self._clock = clock
         self._let_alone: dict[tuple[str, ...], tuple[float, Unavailable]] = {}
-        """Endpoints that asked for a long wait: until when, and what they said."""
+        """Endpoints that asked for a long wait: the time until then, and the error they gave."""
 
     async def complete(self, system: str, data: str, *, schema: dict[str, object] | None) -> Reply:
         settings = self._current()
@@ -96,9 +95,9 @@ class ChosenLlm:
         return await self._windows.of(access(settings))
 
     def _heed(self, whom: tuple[str, ...]) -> None:
-        """Unavailable while the endpoint wants to be left alone, by whichever session.
+        """Raise Unavailable while the endpoint's requested wait lasts, for all sessions.
 
-        The one who asks comes back soon all the same, and reaches the model at once where other settings name another.
+        The reported wait is at most LONGEST_REPORTED_WAIT, so that changed settings take effect soon.
         """
         until, trouble = self._let_alone.get(whom, (0.0, None))
         left = until - self._clock()
@@ -122,7 +121,10 @@ class ChosenLlm:
 
 
 def access(settings: Settings) -> LlmAccess:
-    """To the endpoint the settings name. Unavailable, with what is missing, until they are complete."""
+    """Return the access to the endpoint in the settings.
+
+    Raises Unavailable, with what is missing, until they are complete.
+    """
     url, key_setting = _address(settings), _key_setting(settings)
     missing = [
         name
@@ -149,7 +151,7 @@ def _endpoint(settings: Settings) -> tuple[str, ...]:
 def _address(settings: Settings) -> str:
     match settings.llm_provider:
         case Provider.ANTHROPIC:
-            # Its key is for nobody else: an address that was left over must not get it.
+            # Always Anthropic's own address: a base URL left over from another provider must not receive this key.
             return _ANTHROPIC
         case Provider.OPENAI:
             return settings.openai_base_url or _OPENAI
@@ -158,7 +160,7 @@ def _address(settings: Settings) -> str:
 
 
 def _key(settings: Settings) -> str:
-    """Each provider's own: a key that was set for another must not be sent to it."""
+    # Each provider has its own key: a key must never be sent to another provider.
     if settings.llm_provider is Provider.ANTHROPIC:
         return settings.anthropic_api_key.get_secret_value()
     return settings.openai_api_key.get_secret_value()
@@ -180,21 +182,18 @@ def _remedy(settings: Settings, missing: list[str]) -> str:
     )
 
 
-# Which model is asked, chosen while the bot runs: two lines of the .env in the bot's home, and
-# never a key.
-#
-# What is set elsewhere counts more than that file, so it is not changed behind anybody's back:
-# the one who asks is told where.
+# The model selection that users change at run time: two lines of the .env in the bot's home, never a key. Settings from
+# elsewhere take precedence over that file; then nothing is changed, and the user is told where the value comes from.
 
 _URL, _MODEL = "OPENAI_BASE_URL", "OPENAI_MODEL"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9._~:/%+\[\]-]{1,500}")
-"""Nothing that a .env reads otherwise than it is written: not ${A_KEY}, no quote, no space."""
+"""Accepts only characters that a .env parser leaves alone: no `${A_KEY}`, no quote, no space."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}")
 
 
 class EnvPreferences:
-    """Implements bot.ports.Preferences. `also` is the .env where the bot was started."""
+    """Implements bot.ports.Preferences. `start_env_file` is the .env of the folder in which the bot was started."""
 
     def __init__(
         self, current: Callable[[], Settings], environ: Mapping[str, str], also: Path = Path(".env")
@@ -232,7 +231,7 @@ class EnvPreferences:
         try:
             self._refuse_overruled(file)
             make_private(file.parent)
-            # a link leads to where the operator keeps it: that file is changed, not the link
+            # if it is a link, change the file that it points to and keep the link
             file = file.resolve()
             Disk().replace(file, _with(_text(file), {_URL: base_url, _MODEL: model}).encode())
         except OSError as error:
@@ -254,7 +253,7 @@ class EnvPreferences:
 
 
 def _text(file: Path) -> str:
-    """Line ends as they are: what is not changed stays."""
+    # Bytes, not text mode: the line ends of unchanged lines must stay as they are.
     try:
         return file.read_bytes().decode() if file.exists() else ""
     except UnicodeDecodeError as error:
@@ -292,17 +291,17 @@ def _missing(settings: Settings) -> str:
 
 
 def _sets(file: Path, name: str) -> bool:
-    """Also with nothing behind the sign: what is empty there counts more than what is written elsewhere."""
+    # Also true for an empty value: it takes precedence over values from elsewhere.
     return any(_names(line, name) for line in _text(file).splitlines())
 
 
 def _names(line: str, name: str) -> bool:
-    """As the settings are read: whichever way it is written."""
+    # In every spelling that the settings parser accepts.
     return bool(re.match(rf"\s*(?:export\s+)?{name}\s*(?:=|$)", line, re.IGNORECASE))
 
 
 def _with(text: str, chosen: Mapping[str, str]) -> str:
-    """The file with these lines, where they stood, else at its end. Every other line stays as it was."""
+    """Return the text with these variables set, each in its old place or at the end. Every other line is unchanged."""
     lines = text.removesuffix("\n").split("\n") if text else []
     for name, value in chosen.items():
         known = [number for number, line in enumerate(lines) if _names(line, name)]

@@ -1,4 +1,7 @@
-"""Commands that give one order: run, continue, resume, stop. Over the running bot's socket, or by a bot of their own."""
+"""Commands that send one request: run, continue, resume, stop.
+
+They use the socket of a running bot, or else start one.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +26,12 @@ from bot.core.states import Status
 from bot.settings import Settings
 
 ANYWHERE = Thread(platform="console", channel="terminal", root="")
-"""Where a command is given that is about no thread in particular."""
+"""The thread for commands that concern no particular thread."""
 _AT_WORK = (Status.ACTIVE, Status.QUEUED)
 
 
 async def run(instruction: str, *, umask: int, project: str = "", detach: bool = False) -> int:
-    """A session of its own."""
+    """Start a new session. `detach`: return as soon as the running bot has accepted it."""
     current = await read_settings()
     repository = str(_folder(project)) if project else str(current.gwt_repository)
     chat = _console(current, repository)
@@ -44,11 +47,14 @@ async def run(instruction: str, *, umask: int, project: str = "", detach: bool =
 
 
 async def stop(session: str = "", *, umask: int, everything: bool = False) -> int:
-    """The session that was named, or the only one at work, of whatever chat it is. All of them only if that is wanted."""
+    """Stop the named session, or all sessions at work, in whatever chat they are.
+
+    Asks first if that would stop several.
+    """
     at_work = [line for line in await status.under_way() if line["status"] in _AT_WORK]
     named = [line for line in at_work if str(line["id"]).startswith(session)]
     if session and len(named) != 1:
-        # the bot says what is wrong with it
+        # the bot's own answer says what is wrong with the id
         return await about(Word.STOP, session, umask=umask, only=frozenset())
     if not named:
         say("Nothing is at work on this home.")
@@ -61,7 +67,7 @@ async def stop(session: str = "", *, umask: int, everything: bool = False) -> in
 
 
 async def _wanted(at_work: list[status.TableRow]) -> bool:
-    """Whether all of them are to be stopped. Only somebody at a terminal can be asked."""
+    """Ask whether to stop all of them. `False` if nobody is at the terminal to ask."""
     say(*(f"  {status.short(line)}  {line['title']}  ({line['where']})" for line in at_work))
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         say("Several sessions are at work. gwt-bot stop <id> stops one, gwt-bot stop --all all.")
@@ -71,7 +77,10 @@ async def _wanted(at_work: list[status.TableRow]) -> bool:
 
 
 async def intent(what: str, name: str, *, umask: int) -> int:
-    """`intent approve fix-login`, as it is said in a chat. Only `run` brings sessions to life, its own among them."""
+    """Send an intent command, e.g.
+
+    `intent approve fix-login`. If a bot must be started here, only `run` restores sessions.
+    """
     current = await read_settings()
     chat = _console(current, str(current.gwt_repository))
     begins = what == "run"
@@ -88,7 +97,7 @@ async def intent(what: str, name: str, *, umask: int) -> int:
 async def about(
     word: Word, session: str = "", *, umask: int, only: frozenset[str] | None = None
 ) -> int:
-    """A word about one session: the one named, or the only one it can mean."""
+    """Send a command about one session: the named one, or the only one it can mean."""
     current = await read_settings()
     chat = _console(current, "")
     async with seated(chat, settings.load, umask=umask, only=only) as seat:
@@ -106,7 +115,10 @@ async def _done(
     stays: bool = True,
     turned: bool = False,
 ) -> int:
-    """`turned`: the bot must have led to a session, or the word meant none."""
+    """Send the event and return the exit code.
+
+    `needs_session`: it is an error if the bot did not refer this console to a session.
+    """
     chat = seat.chat
     await seat.attend(chat.do(thread, event, seat.deliver))
     if chat.errors or (turned and not chat.turned):

@@ -1,4 +1,4 @@
-"""What every command does first and last: safe defaults for the process, known secrets, masked output."""
+"""What every command does first and last: safe process defaults, known secrets, masked output."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from bot.core.people import Person
 
-# Everything begins here, `--help` too: what takes long to import is imported where it is used.
+# Every command loads this module, `--help` too: import slow modules inside functions.
 
-# What the program says on its terminal, which is often somebody's journal: in plain lines, and
-# masked like everything else.
+# What the program prints on its terminal, which often goes to a system journal: plain lines, masked like everything
+# else.
 
 
 def say(*lines: str) -> None:
@@ -37,7 +37,7 @@ def say(*lines: str) -> None:
 
 
 class EarlyLog(logging.Handler):
-    """For what is logged before there is a log: Python would write it down as it is."""
+    """Masks records that are logged before logging is set up; Python would print them unmasked."""
 
     def emit(self, record: logging.LogRecord) -> None:
         say(f"gwt-bot: {record.getMessage()}")
@@ -45,7 +45,7 @@ class EarlyLog(logging.Handler):
 
 @contextmanager
 def ending_with_its_reader() -> Generator[None, None, None]:
-    """Whoever has read enough (`| head`) wants no word about it. The exit code is the one of all programs that end so."""
+    """End quietly if the reader of the output has gone (`| head`), with the exit code of SIGPIPE."""
     try:
         try:
             yield
@@ -56,18 +56,23 @@ def ending_with_its_reader() -> Generator[None, None, None]:
             raise
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for stream in filter(_is_unread, (sys.stdout, sys.stderr)):
-            os.dup2(nowhere, stream.fileno())  # Python empties what it still holds at its end
+            os.dup2(nowhere, stream.fileno())  # Python flushes its buffers at exit
         sys.exit(128 + signal.SIGPIPE)
 
 
 async def until_reader_is_gone(work: Coroutine[None, None, int | None]) -> int | None:
-    """A pipe that nobody reads any more ends it as a terminal does that is closed: agents work on, everything is on disk."""
+    """Cancel the work when nobody reads the output pipe any more, as a closed terminal would.
+
+    Agents keep working, and everything is on disk.
+    """
     import asyncio
 
     task, loop, out = asyncio.ensure_future(work), asyncio.get_running_loop(), sys.stdout.fileno()
     watched = stat.S_ISFIFO(os.fstat(out).st_mode)
     if watched:
-        loop.add_reader(out, task.cancel)  # whoever writes has nothing to read but the end
+        loop.add_reader(
+            out, task.cancel
+        )  # the write end of a pipe becomes readable only when its reader is gone
     try:
         return await task
     except asyncio.CancelledError:
@@ -80,7 +85,10 @@ async def until_reader_is_gone(work: Coroutine[None, None, int | None]) -> int |
 
 
 def is_lost_reader(error: BaseException | None) -> bool:
-    """A pipe broke, and it is our own output: connections break in the same words."""
+    """Whether this error means that our own output was closed.
+
+    Checks stdout and stderr too: broken connections raise the same error.
+    """
     if not any(map(_is_unread, (sys.stdout, sys.stderr))):
         return False
     while error is not None and not isinstance(error, BrokenPipeError):
@@ -107,13 +115,16 @@ def _known() -> dict[str, str]:
         return known
 
 
-# What must never be shown, as far as it is known; it may grow while the bot runs.
+# Values that must never be shown, as far as they are known; more may be learned while the bot runs.
 
 _TELLING = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE | re.ASCII)
 
 
 def secrets_in(environ: Mapping[str, str]) -> dict[str, str]:
-    """Values of variables whose names say that they are secret. Where a key lies is none, and people have to be told."""
+    """Return the variables whose names say that they are secret.
+
+    Not `…_FILE` and `…_PATH`: a path to a key is no secret, and users need to see it.
+    """
     return {
         name: value
         for name, value in environ.items()
@@ -121,19 +132,18 @@ def secrets_in(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-# What the bot does for its own safety when it starts: what it keeps and what it holds in memory
-# is nobody else's to read.
+# What the bot does at start for its own safety: nobody else may read its files and its memory.
 
 CANARY = "GWT_CANARY_TOKEN"
-"""A value that opens nothing. Wherever it shows, a secret could have shown, too."""
+"""A worthless value kept among the secrets. Where it shows up, a secret could have leaked, too."""
 _PR_SET_DUMPABLE = 4
 
 
 def keep_to_itself() -> int:
-    """What is made from now on is its owner's alone. The umask there was, for files in people's repositories.
+    """Make new files readable by their owner only; return the former umask, for files in users' repositories.
 
-    On Linux no other program of the same user can read the bot's memory, environment and open files, either. Programs the bot
-    starts are not concerned; root can read everything all the same.
+    On Linux, also keep other programs of the same user from reading the bot's memory, environment and open files.
+    Programs the bot starts and root are not affected.
     """
     if sys.platform == "linux":
         import ctypes
@@ -144,15 +154,18 @@ def keep_to_itself() -> int:
 
 
 def search_whole_paths() -> None:
-    """For the bot and everything that it starts. Adapters are given the PATH of this environment, and filter nothing."""
+    """Clean the PATH of the bot and of everything it starts.
+
+    Adapters use the PATH of this environment and filter nothing themselves.
+    """
     os.environ["PATH"] = whole_paths(os.environ.get("PATH", ""))
 
 
 def whole_paths(search: str) -> str:
-    """A PATH without relative folders and agents' worktrees.
+    """Return a PATH without relative folders and agents' worktrees.
 
-    Where `./node_modules/.bin` leads is decided by the folder a program is started in, and git is started in worktrees of
-    agents: with `.` in the PATH a repository would say what `git` is.
+    A relative folder such as `./node_modules/.bin` depends on where a program is started, and git is started in agents'
+    worktrees: with `.` in the PATH a repository could replace `git`.
     """
     from pathlib import PurePosixPath
 
@@ -162,7 +175,10 @@ def whole_paths(search: str) -> str:
 
 
 def refuse_open(home: Path) -> None:
-    """What others could read may have been read: that is for a person to know, and not to be mended in silence."""
+    """Raise SettingsError if others can read the home.
+
+    It is not fixed silently: its secrets may have been read already, and a person must know.
+    """
     if not home.is_dir() or not _open(home):
         return
     if seen := sorted(path.name for path in home.iterdir() if _open(path)):
@@ -175,7 +191,10 @@ def refuse_open(home: Path) -> None:
 
 @contextmanager
 def canary(environ: Mapping[str, str]) -> Generator[dict[str, str], None, None]:
-    """Into the environment of the bot itself, where nothing that it starts may find it. One that was set is kept."""
+    """Put the canary value into the bot's own environment, where no program that it starts may find it.
+
+    An existing value is kept.
+    """
     import secrets
 
     before = os.environ.get(CANARY)
@@ -195,11 +214,8 @@ def _open(path: Path) -> bool:
     return not stat.S_ISLNK(found.st_mode) and bool(found.st_mode & 0o077)
 
 
-# Who sits at this machine: whoever runs the program.
-
-
 def me() -> Person:
-    """Whoever runs this, and nobody else."""
+    """Return the person at this terminal: the user who runs the program."""
     import getpass
 
     from bot.core.people import Person

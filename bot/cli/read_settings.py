@@ -1,4 +1,4 @@
-"""Reads the operator's settings. A .env that came with a repository is refused."""
+"""Reads the operator's settings. A .env that is part of a repository is refused."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from bot.settings import Settings
 
 _GIT = (
     *("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"),
-    # whose repository it is must not keep git from saying what is in it
+    # git must answer even if the repository belongs to another user
     *("-c", "safe.directory=*"),
 )
 GIT_SECONDS = 10.0
 
 
 async def read_settings() -> Settings:
-    """How every command begins. Lines of a .env that cannot be read are told of; the rest counts."""
+    """Read the settings, as every command does first. Unreadable lines of a .env are reported and skipped."""
     await asyncio.to_thread(refuse_foreign, Path(".env"))
     current = settings.load()
     say(*(f"gwt-bot: {line}. The line is not used." for line in current.bad_lines))
@@ -29,7 +29,7 @@ async def read_settings() -> Settings:
 
 
 def refuse_foreign(env_file: Path) -> None:
-    """A file that git tracks would let whoever wrote the repository send your key where they like."""
+    # If git tracks the .env, the author of the repository could redirect the operator's key to any address.
     if not (env_file.is_file() and _is_tracked(env_file.absolute())):
         return
     raise SettingsError(
@@ -52,5 +52,5 @@ def _is_tracked(env_file: Path) -> bool:
             f"git does not say within {GIT_SECONDS:g} seconds whether {env_file} is part of a repository.\n"
             "  Look what is wrong with that repository, or put your settings into ~/.gwt/.env."
         ) from error
-    # an old git does not say it all the same
+    # old versions of git refuse with "dubious ownership" in spite of safe.directory
     return code == 0 or b"dubious ownership" in complaints

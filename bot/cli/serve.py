@@ -1,4 +1,4 @@
-"""`gwt-bot serve`: the bot in every chat that is configured, and at the local socket, until it is told to end."""
+"""`gwt-bot serve`: runs the bot in every configured chat and on the local socket until it is ended."""
 
 from __future__ import annotations
 
@@ -27,8 +27,6 @@ from bot.core.world import World
 from bot.ports import Chat
 from bot.settings import Settings
 
-# `gwt-bot serve`: the bot in every chat that is configured, at once, until it is told to end.
-
 log = logging.getLogger("bot.program")
 
 
@@ -44,7 +42,7 @@ async def at_work(
     *,
     umask: int = 0o022,
 ) -> None:
-    """`stage` and `through` are for tests: see `Plan`."""
+    """Run the bot in all configured chats. `stage` and `through` are for tests: see `AssemblyOptions`."""
     platforms = configured_chats(current())
     async with AsyncExitStack() as open_chats:
         chats: dict[str, Chat] = {}
@@ -63,7 +61,10 @@ async def at_work(
 
 
 async def _serve(plan: Plan, chats: Mapping[str, Chat]) -> None:
-    """Listen on all of them. One that is refused for good falls silent and says why; with the last one the bot ends."""
+    """Listen on all chats.
+
+    A chat that refuses the bot for good is reported and dropped; after the last one, BotError ends the bot.
+    """
     async with at_home(plan) as (desk, _):
         _say(*desk.broken(), *desk.unfinished(), f"At work on {', '.join(chats)}.")
         async with asyncio.TaskGroup() as group:
@@ -76,7 +77,7 @@ async def _serve(plan: Plan, chats: Mapping[str, Chat]) -> None:
 
 
 async def _listen(name: str, chat: Chat, desk: Desk) -> bool:
-    """Whether it ended because the platform does not want the bot any more."""
+    """Listen on one chat. Return `True` if the platform refused the bot for good."""
     try:
         await chat.listen(desk.take)
     except Refused as refusal:
@@ -98,8 +99,7 @@ def _say(*sentences: str) -> None:
     say(*(f"gwt-bot: {sentence}" for sentence in sentences))
 
 
-# The bot at work, with the way in for whoever sits at this machine: the console's chat and the
-# local socket.
+# The running bot with access for the person at this machine: the console's chat and the local socket.
 
 
 def gate_for(person: Person) -> Gate:
@@ -108,7 +108,7 @@ def gate_for(person: Person) -> Gate:
 
 @asynccontextmanager
 async def at_home(plan: Plan) -> AsyncGenerator[tuple[Desk, LocalChat], None]:
-    """With all chats of the plan, and this one besides. One gate stands in front of them all."""
+    """Run the bot with all chats of the plan and the local console. One gate protects them all."""
     person = me()
     home = plan.current().gwt_home
     local = LocalChat(home, person)
@@ -136,7 +136,7 @@ def _welcome(current: Settings) -> Welcome:
 
 
 class _Behind:
-    """What the local socket leads to."""
+    """What the local socket gives access to."""
 
     def __init__(self, desk: Desk) -> None:
         self.rest = desk.rest

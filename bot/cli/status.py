@@ -1,4 +1,4 @@
-"""Commands that only read: status, sessions, info, logs, inbox, usage."""
+"""The commands that only read: status, sessions, info, logs, inbox, usage."""
 
 from __future__ import annotations
 
@@ -26,12 +26,11 @@ if TYPE_CHECKING:
 
     from adapters.store import JournalStore
 
-# These commands are asked for often, also by scripts: the models of sessions are imported only where a session must be read
-# from the disk.
+# Scripts call these commands often: the models of sessions are imported only if a session must be read from disk.
 
 TableRow = Mapping[str, JsonValue]
 MOST = 50
-"""Lines of a list that people read. A program gets all of them."""
+"""The most lines of a list for a person. `--json` prints all of them."""
 _HEX = frozenset("0123456789abcdef-")
 
 
@@ -48,7 +47,7 @@ async def status(*, as_json: bool) -> None:
 
 
 async def under_way() -> list[TableRow]:
-    """The sessions that are not over."""
+    """Return the sessions that are not finished."""
     return (await _rows("status"))[0]
 
 
@@ -65,7 +64,7 @@ async def sessions(*, as_json: bool) -> None:
 
 
 async def inbox(*, as_json: bool) -> None:
-    """Everything that waits for a person."""
+    """Print everything that waits for a person."""
     lines, _ = await _rows("inbox")
     if as_json:
         _out_json([*lines])
@@ -91,7 +90,7 @@ def _name(line: TableRow) -> str:
 
 
 async def usage(*, as_json: bool) -> None:
-    """What the master model has cost, in sessions under way and in those that are over."""
+    """Print what the master model has cost, in finished and unfinished sessions."""
     lines, _ = await _rows("usage")
     keys = ("id", "title", "status", "model_calls", "model_tokens", "agent_runs", "agent_tokens")
     if as_json:
@@ -117,7 +116,7 @@ async def info(session: str, *, as_json: bool) -> None:
 
 
 async def logs(session: str, task: str, *, full: bool, as_json: bool) -> None:
-    """Of the session that was named, or of the last one; they are read from the disk, where nobody waits for them."""
+    """Print the logs of the named session, or of the latest one. They are read from disk, without the bot."""
     from adapters.store import TaskLogFiles
     from bot.core.masking import Masker
     from bot.core.projections.task_log_views import find_log
@@ -125,7 +124,7 @@ async def logs(session: str, task: str, *, full: bool, as_json: bool) -> None:
     from bot.core.projections.task_logs import Visibility
 
     if session and not _HEX.issuperset(session.lower()):
-        # no id of a session: it is the task that was named
+        # not a session id: the argument names a task
         session, task, full = "", session, full or task == Visibility.FULL
     session = session or await _last()
     told = cast("dict[str, JsonValue]", (await _fetched("session", session))[0])
@@ -145,7 +144,7 @@ async def logs(session: str, task: str, *, full: bool, as_json: bool) -> None:
 
 
 async def _last() -> str:
-    """The session that something happened in last."""
+    """Return the id of the most recently updated session."""
     lines, _ = await _rows("sessions")
     if not lines:
         raise Refused("There are no sessions yet.", "gwt-bot run says what you would like to have.")
@@ -219,7 +218,10 @@ async def _rows(about: str) -> tuple[list[TableRow], int | None]:
 
 
 async def _fetched(about: str, of: str = "") -> tuple[JsonValue, int | None]:
-    """By the bot at work, with its process; else from the disk, which then belongs to nobody else for this moment."""
+    """Return the data and the process id of the running bot.
+
+    Without one, read it from disk, under the instance lock.
+    """
     home = (await read_settings()).gwt_home
     if told := await ask_bot(home, about, of):
         return told
@@ -239,7 +241,7 @@ async def _fetched(about: str, of: str = "") -> tuple[JsonValue, int | None]:
 
 
 def _has_sessions(home: Path) -> bool:
-    """Whether anything lies where sessions are kept, readable or not."""
+    """Whether there are any session files, readable or not."""
     return any(not found.is_dir() for found in (home / "sessions").rglob("*"))
 
 

@@ -1,1 +1,1 @@
-"""What every step stands on, and nothing of any step."""
+"""What every step builds on; contains nothing of any single step."""

@@ -1,7 +1,7 @@
-"""Everything a session can want done. Each action is safe to do twice: it is done again after a crash.
+"""Every action a session can ask for.
 
-Orders follow from the state (see `due`): while the state demands one it is under way, and when the state no longer
-does it is called off. Deeds follow from an event, once each.
+Each is idempotent: after a crash it is done again. Orders follow from the state (see `due`): they run while the state
+demands them, and are cancelled when it no longer does. Deeds follow from an event and are done once.
 """
 
 from __future__ import annotations
@@ -16,21 +16,19 @@ from bot.core.facts import Fact
 from bot.core.people import Person
 from bot.core.plan import DocumentKind
 
-# What every action has: a key that names its effect.
-
 
 class Wish(Fact, ABC):
     @property
     @abstractmethod
     def key(self) -> str:
-        """Names the effect. The same key is never under way twice."""
+        """Names the effect. Two actions with the same key never run at the same time."""
 
 
-# Orders that lead to a plan, and that judge what people say.
+# Orders that lead to a plan, and orders that judge what users write.
 
 
 class Survey(Wish):
-    """Is everything there: repository, branch, tmux, the agent CLI?"""
+    """Check that everything is there: repository, branch, tmux, the agent CLI."""
 
     kind: Literal["survey"] = "survey"
 
@@ -56,7 +54,7 @@ class FindQuestions(Wish):
 
 
 class ReadAnswers(Wish):
-    """Which questions do these words answer?"""
+    """Ask the model which questions these words answer."""
 
     kind: Literal["read_answers"] = "read_answers"
     words_id: str
@@ -77,7 +75,7 @@ class WriteDocument(Wish):
 
 
 class AnalysePlan(Wish):
-    """Spec, plan and tasks are held against each other."""
+    """Compare spec, plan and tasks with each other."""
 
     kind: Literal["analyse_plan"] = "analyse_plan"
     revision: int
@@ -88,7 +86,7 @@ class AnalysePlan(Wish):
 
 
 class LookAtBase(Wish):
-    """Has the base moved since the plan was made?"""
+    """Check whether the base branch has moved since the plan was made."""
 
     kind: Literal["look_at_base"] = "look_at_base"
 
@@ -107,7 +105,7 @@ class CommitDocuments(Wish):
 
 
 class JudgeWords(Wish):
-    """Talk, a question, or a change?"""
+    """Ask the model whether a message is talk, a question, or a change."""
 
     kind: Literal["judge_words"] = "judge_words"
     words_id: str
@@ -118,7 +116,7 @@ class JudgeWords(Wish):
 
 
 class JudgeImpact(Wish):
-    """Which tasks does a change touch?"""
+    """Ask the model which tasks a change touches."""
 
     kind: Literal["judge_impact"] = "judge_impact"
     change_id: str
@@ -130,7 +128,7 @@ class JudgeImpact(Wish):
 
 
 class JudgeContinuation(Wish):
-    """More of the same, or something new?"""
+    """Ask the model whether a request continues an earlier session or is something new."""
 
     kind: Literal["judge_continuation"] = "judge_continuation"
     words_id: str
@@ -141,7 +139,7 @@ class JudgeContinuation(Wish):
 
 
 class ChooseStep(Wish):
-    """Which of the legal steps is best?"""
+    """Ask the model which of the legal steps is best."""
 
     kind: Literal["choose_step"] = "choose_step"
     step_id: str
@@ -152,7 +150,7 @@ class ChooseStep(Wish):
 
 
 class OpenSession(Wish):
-    """A root message in the channel, and a session that hangs from it."""
+    """Post a root message in the channel and start a session in its thread."""
 
     kind: Literal["open_session"] = "open_session"
     session: str
@@ -163,7 +161,7 @@ class OpenSession(Wish):
 
 
 class PassOn(Wish):
-    """Give this session's request to an earlier one."""
+    """Hand this session's request over to an earlier session."""
 
     kind: Literal["pass_on"] = "pass_on"
     session: str
@@ -174,12 +172,12 @@ class PassOn(Wish):
 
 
 class SummariseTalk(Wish):
-    """The conversation grows too long for the model."""
+    """Summarise the conversation: it grows too long for the model."""
 
     kind: Literal["summarise_talk"] = "summarise_talk"
     number: int
     messages: int
-    """How many of the oldest."""
+    """How many of the oldest messages to summarise."""
 
     @property
     def key(self) -> str:
@@ -205,16 +203,16 @@ Planning = (
 )
 
 
-# Orders that carry a plan out: agents at work, what they ask, and whether it is done.
+# Orders that carry out a plan: agents at work, their questions, and checks of the result.
 
 
 class HoldPlace(Wish):
-    """Wait for the repository's place, then keep it until this is called off."""
+    """Wait for a slot in the repository's queue, then keep it until this order is cancelled."""
 
     kind: Literal["hold_place"] = "hold_place"
     since: AwareDatetime
     rework: bool = False
-    """Something came back about work that was done: that goes first."""
+    """The session reworks something that was done before: it goes to the front of the queue."""
 
     @property
     def key(self) -> str:
@@ -230,7 +228,7 @@ class ListBranches(Wish):
 
 
 class PrepareWorkspace(Wish):
-    """Branch, worktree, and the predecessors' work merged into it."""
+    """Create the branch and worktree, and merge the work of the task's dependencies into it."""
 
     kind: Literal["prepare_workspace"] = "prepare_workspace"
     task_id: str
@@ -262,7 +260,7 @@ class AwaitRun(Wish):
 
 
 class LookAtWork(Wish):
-    """What does git say the run has left?"""
+    """Ask git what the run has left behind."""
 
     kind: Literal["look_at_work"] = "look_at_work"
     task_id: str
@@ -274,7 +272,7 @@ class LookAtWork(Wish):
 
 
 class AnswerDialog(Wish):
-    """Type into a pane what somebody chose. It is never done again after a restart: the pane is read anew."""
+    """Type somebody's choice into a pane. It is not repeated after a restart: the pane is read again instead."""
 
     kind: Literal["answer_dialog"] = "answer_dialog"
     task_id: str
@@ -287,7 +285,10 @@ class AnswerDialog(Wish):
 
 
 class LookIn(Wish):
-    """What has an agent done that does not come to an end? `ask`: it is asked, too. Asked twice after a crash it loses nothing."""
+    """Find out what an agent is doing whose run does not end.
+
+    `ask`: also ask the agent; asking twice after a crash does no harm.
+    """
 
     kind: Literal["look_in"] = "look_in"
     task_id: str
@@ -301,7 +302,7 @@ class LookIn(Wish):
 
 
 class WaitUntil(Wish):
-    """Until an agent's account has something left again."""
+    """Wait until the agent's account has quota again."""
 
     kind: Literal["wait_until"] = "wait_until"
     task_id: str
@@ -313,7 +314,7 @@ class WaitUntil(Wish):
 
 
 class CheckBase(Wish):
-    """Run the tests at the base before any agent starts: once for each commit and command."""
+    """Run the tests on the base commit before any agent starts: once per commit and command."""
 
     kind: Literal["check_base"] = "check_base"
     commit: str
@@ -330,9 +331,9 @@ class RunCheck(Wish):
     commit: str
     number: int
     restored: tuple[str, ...] = ()
-    """Files that decide how tests are run: they are taken as they were before the task."""
+    """Files that decide how tests are run: they are restored to their state before the task."""
     changed: int = 0
-    """How often a person had set the command."""
+    """How often a person has changed the command."""
 
     @property
     def key(self) -> str:
@@ -341,7 +342,7 @@ class RunCheck(Wish):
 
 
 class JudgeWork(Wish):
-    """Is the task done, as its diff and its checks show it?"""
+    """Ask the model whether the task is done, judging by its diff and its checks."""
 
     kind: Literal["judge_work"] = "judge_work"
     task_id: str
@@ -354,7 +355,7 @@ class JudgeWork(Wish):
 
 
 class ReplanTask(Wish):
-    """Smaller tasks in place of one."""
+    """Split a task into smaller ones."""
 
     kind: Literal["replan_task"] = "replan_task"
     task_id: str
@@ -382,11 +383,11 @@ Working = (
 )
 
 
-# Orders for work that is done: its description, its pull request, the merge, and the end.
+# Orders for finished work: its description, its pull request, the merge, and the end of the session.
 
 
 class DescribeWork(Wish):
-    """Write what a pull request of this task says."""
+    """Write the description of this task's pull request."""
 
     kind: Literal["describe_work"] = "describe_work"
     task_id: str
@@ -398,13 +399,13 @@ class DescribeWork(Wish):
 
 
 class OpenPull(Wish):
-    """The task's branch on the forge, and its pull request: made, or brought up to date."""
+    """Push the task's branch and create or update its pull request."""
 
     kind: Literal["open_pull"] = "open_pull"
     task_id: str
     commit: str
     number: int
-    """Which try it is."""
+    """Counts the attempts."""
 
     @property
     def key(self) -> str:
@@ -412,7 +413,7 @@ class OpenPull(Wish):
 
 
 class WatchPulls(Wish):
-    """See what becomes of open pull requests, until this is called off."""
+    """Watch the open pull requests until this order is cancelled."""
 
     kind: Literal["watch_pulls"] = "watch_pulls"
     numbers: tuple[int, ...]
@@ -423,14 +424,17 @@ class WatchPulls(Wish):
 
 
 class MergePull(Wish):
-    """Merge it at that head as soon as its checks have passed there. It goes on until that, or until this is called off."""
+    """Merge the pull request at this head as soon as its checks have passed.
+
+    Waits until then, or until this order is cancelled.
+    """
 
     kind: Literal["merge_pull"] = "merge_pull"
     task_id: str
     number: int
     head: str
     anyway: bool = False
-    """A person does not want to wait for checks that have not appeared."""
+    """Merge without waiting for checks that have not appeared; a person asked for it."""
 
     @property
     def key(self) -> str:
@@ -438,13 +442,13 @@ class MergePull(Wish):
 
 
 class TakeInBase(Wish):
-    """What was merged meanwhile comes into the task's branch; then its pull request is a draft no longer."""
+    """Merge the moved base into the task's branch; then its pull request is no longer a draft."""
 
     kind: Literal["take_in_base"] = "take_in_base"
     task_id: str
     number: int
     merged: tuple[str, ...]
-    """The merge commits of the base that are to be in it."""
+    """The merge commits of the base that the branch must contain."""
 
     @property
     def key(self) -> str:
@@ -452,7 +456,7 @@ class TakeInBase(Wish):
 
 
 class JudgeWhole(Wish):
-    """Is what was asked for there, all of it?"""
+    """Ask the model whether everything that was asked for is there."""
 
     kind: Literal["judge_whole"] = "judge_whole"
     number: int
@@ -479,7 +483,7 @@ class CleanUp(Wish):
 
 
 class SumUp(Wish):
-    """How it went, in a few sentences."""
+    """Summarise the session in a few sentences."""
 
     kind: Literal["sum_up"] = "sum_up"
     number: int
@@ -506,7 +510,7 @@ Shipping = (
 
 
 class Show(Wish):
-    """Put a card into the thread: posted, or edited where its key already stands."""
+    """Post a card to the thread, or edit the card that has the same key."""
 
     kind: Literal["show"] = "show"
     card: Card
@@ -517,7 +521,7 @@ class Show(Wish):
 
 
 class Whisper(Wish):
-    """Tell one person only."""
+    """Show a message to one person only."""
 
     kind: Literal["whisper"] = "whisper"
     to: Person
@@ -529,15 +533,15 @@ class Whisper(Wish):
 
 
 class ShowLogs(Wish):
-    """What happened to the tasks, from their logs, as the answer to a command."""
+    """Show what happened to the tasks, from their logs, in reply to a command."""
 
     kind: Literal["show_logs"] = "show_logs"
     about: str
-    """The command's id."""
+    """The id of the command."""
     task: str = ""
     level: str = ""
     to: Person | None = None
-    """Whom it is shown to; none: everybody in the thread."""
+    """Who sees it; `None`: everybody in the thread."""
 
     @property
     def key(self) -> str:
@@ -554,11 +558,11 @@ class StopRun(Wish):
 
 
 class Relink(Wish):
-    """Take the repository for the session's own where somebody says that it lies now."""
+    """Accept the path a user names as the new location of the session's repository."""
 
     kind: Literal["relink"] = "relink"
     about: str
-    """The command's id."""
+    """The id of the command."""
     path: str
     by: Person
 
@@ -568,12 +572,12 @@ class Relink(Wish):
 
 
 Deed = Show | Whisper | ShowLogs | StopRun | Relink
-"""Something to be done once, come what may."""
+"""An action to be done once, whatever the state is later."""
 
 
-# Every action, told apart by its `kind`.
+# Unions of all actions, distinguished by `kind`.
 
 Order = Planning | Working | Shipping
-"""Work that the state demands."""
+"""An action that the state demands."""
 
 Action = Annotated[Order | Deed, Field(discriminator="kind")]

@@ -1,4 +1,4 @@
-"""One session's life: hear, decide, save, act. Nothing here knows what a step is."""
+"""Runs one session: hear an event, decide on it, save, act. Nothing here knows what a step is."""
 
 from __future__ import annotations
 
@@ -41,19 +41,17 @@ from bot.steps.decisions import decide, due, held_back
 from bot.steps.messages import privately
 from bot.steps.perform import perform
 
-# One session's life: hear, decide, save, act. Nothing here knows what a phase is.
-#
-# Everything heard and everything still to do is on disk before it is acted upon. Orders follow
-# from the state: what is due and not under way is started, what is under way and no longer due is
-# called off. After a crash the outbox is done again, so every action must be safe to do twice.
+# Every event and every pending action is on disk before the bot acts on it. Orders follow from the state: an order that
+# is due is started, one that is no longer due is cancelled. After a crash the whole outbox is done again, so every
+# action must be idempotent.
 
 log = logging.getLogger("bot.actor")
 
 CIRCLES = 60
-"""The same order given so often in one life of the bot means that the state does not move on."""
+"""The same order, given this often since the bot started, means that the state makes no progress."""
 DISK_RETRY = 2.0
 WORTH_WAITING = timedelta(minutes=10)
-"""A script is not ended by a trouble outside that passes sooner. Settings that are missing are waited for by no script."""
+"""A script keeps waiting for an outside problem for this long. For missing settings it does not wait at all."""
 
 
 class Actor:
@@ -64,13 +62,13 @@ class Actor:
         self._lanes: dict[str, asyncio.Lock] = {}
         self._under_way: dict[int, asyncio.Task[None]] = {}
         self._begun: set[int] = set()
-        """Of those: the ones that have had their turn in their lane."""
+        """The actions under way that have got the lock of their lane. Holds ids of objects."""
         self._called_off: set[int] = set()
         self._given: Counter[str] = Counter()
         self._disk_told = False
         self._audited: Event | None = None
         self.up = asyncio.Event()
-        """It has decided on what waited, and acts as written."""
+        """Set as soon as the waiting events are decided and the due actions started."""
 
     @property
     def session(self) -> Session:
@@ -78,14 +76,14 @@ class Actor:
 
     @property
     def quiet(self) -> bool:
-        """Nothing is under way: it waits for a person or for something outside, or is over."""
+        """Whether nothing is under way: the session waits for a person or for something outside, or is over."""
         return self._next() is None and (
             not self._record.outbox or bool(self.session.control.trouble)
         )
 
     @property
     def waiting(self) -> int:
-        """What it has heard and not yet come to."""
+        """How many events are heard and not yet decided."""
         return len(self._record.inbox)
 
     def has_heard(self, event: Event) -> bool:
@@ -96,7 +94,10 @@ class Actor:
 
     @property
     def resting(self) -> bool:
-        """Nothing moves in it without a person. What is tried again by itself counts as moving, for a while."""
+        """Whether the session cannot go on without a person.
+
+        A problem that is retried counts as stuck only after SCRIPT_PATIENCE.
+        """
         stuck = set(self._stuck_orders())
         return self._next() is None and all(
             self._waits_for_people(action) or (isinstance(action, Order) and action.key in stuck)
@@ -111,7 +112,9 @@ class Actor:
                 yield trouble.order
 
     def _waits_for_people(self, action: Action) -> bool:
-        """For what they do with open pull requests, or for their answer to what an agent asks."""
+        """Whether this action waits for a person: for what they do with open pull requests, or for the reply to an
+        agent's question.
+        """
         if isinstance(action, AwaitRun):
             task = self.session.task_of_run(action.run_id)
             run = task.run if task else None
@@ -121,12 +124,12 @@ class Actor:
 
     @property
     def may_sleep(self) -> bool:
-        """Its work is over, and nothing waits: what it is lies on disk."""
+        """Whether the session is over with nothing pending, so that its actor can be unloaded; everything is on disk."""
         over = self.session.status in (Status.COMPLETED, Status.DISCARDED)
         return over and not (self._record.inbox or self._record.outbox or self._under_way)
 
     def hear(self, event: Event) -> None:
-        """Write down what came from outside, once; run() will come to it. Unavailable when the disk is full."""
+        """Save an event from outside, once; run() decides on it later. Raises Unavailable if the disk is full."""
         if self.has_heard(event):
             return
         deeds: list[Deed] = []
@@ -145,12 +148,13 @@ class Actor:
         self._wake.set()
 
     def tell(self, event: Event) -> None:
-        """Write down what the bot itself has noticed."""
+        """Save an event that the bot itself has noticed."""
         self._save(inbox=[*self._record.inbox, self._masked(event)])
         self._wake.set()
 
     def _tell_if_possible(self, event: Event) -> None:
-        """Trouble is told while it lasts. With a full disk it cannot be, and the work must not end over that."""
+        # Problems are reported while they last. With a full disk the report cannot be saved, and that must not end the
+        # work.
         try:
             self.tell(event)
         except Unavailable as full:
@@ -158,7 +162,7 @@ class Actor:
             log.warning("not told", extra={"data": data})
 
     async def run(self) -> None:
-        """Live until cancelled."""
+        """Decide on events and carry out actions until cancelled."""
         async with asyncio.TaskGroup() as group:
             while True:
                 while event := self._next():
@@ -172,13 +176,16 @@ class Actor:
         return next((e for e in self._record.inbox if not held_back(self.session, e)), None)
 
     def _decide(self, event: Event) -> None:
-        """One event, one save. Whatever goes wrong while deciding leaves no trace but the word that it did."""
+        """Decide on one event and save once.
+
+        If deciding raises, its changes are thrown away and the session records a failure instead.
+        """
         inbox = [other for other in self._record.inbox if other is not event]
         session = self.session.copied()
         try:
             deeds = decide(session, event)
         except Exception:
-            # the actor's edge: a bug in a decision must not take the other sessions along
+            # the edge of the actor: a bug in one decision must not end the other sessions
             log.exception(
                 "decision failed", extra={"data": {"event": event.kind, "id": session.id}}
             )
@@ -186,7 +193,7 @@ class Actor:
             deeds = decide(session, self._broke(f"deciding on {event.kind} failed"))
         outbox = with_deeds(fitting(self._record.outbox, session, inbox), deeds, self._begun)
         before = self.session
-        # what people want does not count before it is written down what came of it
+        # the audit log comes first: a person's request must not take effect before its outcome is recorded
         if event is not self._audited and (entry := outcome_entry(before, event, session)):
             self._world.audit.note(entry)
             # the save below is tried again when the disk is full: the entry is written once
@@ -202,10 +209,10 @@ class Actor:
         return Broke(**self._world.mark(), reason=f"{reason}; the log has the details")
 
     def _act_as_written(self, group: asyncio.TaskGroup) -> None:
-        """Make what is under way agree with the outbox."""
+        """Start the actions that are new in the outbox; cancel those that are no longer in it."""
         written = {id(action) for action in self._record.outbox}
         for number, task in self._under_way.items():
-            # once: a second time would strike what it does to end in order
+            # cancel only once: a second cancellation would interrupt the task's cleanup
             if number not in written and number not in self._called_off:
                 self._called_off.add(number)
                 task.cancel()
@@ -218,7 +225,8 @@ class Actor:
             async with self._lanes.setdefault(lane_of(action), asyncio.Lock()):
                 self._begun.add(id(action))
                 result = await self._done(action)
-                # still its turn: of two cards with one key the older must not be left over by a full disk
+                # keep the lane's lock while saving: with a full disk, the older of two cards with one key could
+                # otherwise be shown last
                 await self._patiently_saved(lambda: self._finish(action, result))
         finally:
             self._under_way.pop(id(action), None)
@@ -227,7 +235,7 @@ class Actor:
             self._wake.set()
 
     async def _done(self, action: Action) -> Event | None:
-        """Do it; what the world refuses for good becomes an event, too."""
+        """Do the action. A final refusal becomes an event, too."""
         try:
             self._count(action)
             return await with_retries(
@@ -242,7 +250,7 @@ class Actor:
                 action, await repository_state.explain_if_moved(self._world, self.session, refusal)
             )
         except Exception:
-            # the actor's edge: a bug in one session must not take the others along
+            # the edge of the actor: a bug in one session must not end the others
             log.exception(
                 "action failed", extra={"data": {"action": action.kind, "id": self.session.id}}
             )
@@ -273,7 +281,7 @@ class Actor:
         )
 
     def _finish(self, action: Action, result: Event | None) -> None:
-        """The action is over and its result heard: one save, so that neither is ever without the other."""
+        # One save for both: the action is never removed without its result, nor the result kept without it.
         outbox = [other for other in self._record.outbox if other is not action]
         came = [self._masked(result)] if result else []
         self._save(outbox=outbox, inbox=[*self._record.inbox, *came])
@@ -290,7 +298,7 @@ class Actor:
         outbox: list[Action] | None = None,
         heard: list[str] | None = None,
     ) -> None:
-        """On disk first, then true."""
+        # Disk first, then memory.
         old = self._record
         record = Record(
             session=session if session is not None else old.session,
@@ -302,7 +310,7 @@ class Actor:
         self._record = record
 
     async def _patiently_saved(self, change: Callable[[], None]) -> None:
-        """A full disk stops this session, and loses nothing: the same change is tried until it fits."""
+        """Retry a change until there is room on the disk. A full disk stops this session, but nothing is lost."""
         while True:
             try:
                 change()
@@ -314,7 +322,7 @@ class Actor:
                 return
 
     async def _tell_of_disk(self, full: Unavailable) -> None:
-        """The one card that is not written down first: there is no room to."""
+        # The only card that is not saved before it is shown: the disk has no room.
         if self._disk_told:
             return
         self._disk_told = True
@@ -332,15 +340,17 @@ class Actor:
 
 
 def _must_be_told(action: Action) -> bool:
-    """A card that does not arrive is only logged; an agent that could not be stopped is not passed over."""
+    # A card that cannot be shown is only logged, but an agent that could not be stopped must be reported.
     return isinstance(action, Order | StopRun)
 
 
-# What stands in the outbox, and what must not overlap. Pure: lists in, lists out.
+# What belongs in the outbox, and which actions must not overlap. Pure functions on lists.
 
 
 def fitting(outbox: Iterable[Action], session: Session, inbox: Iterable[Event]) -> list[Action]:
-    """No order that is not due; every order that is, unless its result already waits to be decided on."""
+    """Return the outbox without orders that are no longer due, plus those that are newly due unless their result
+    already waits in the inbox.
+    """
     wanted = {order.key: order for order in due(session)}
     kept = [a for a in outbox if isinstance(a, Deed) or a.key in wanted]
     there = {action.key for action in kept}
@@ -349,7 +359,9 @@ def fitting(outbox: Iterable[Action], session: Session, inbox: Iterable[Event]) 
 
 
 def left_over(outbox: Iterable[Action]) -> list[Action]:
-    """What a life of the bot begins with: a card that was under way in the last one gives way to its newer self, too."""
+    """Return the outbox as it is at the start of the bot: only the newest action of each key, even if an older one was
+    under way.
+    """
     newest = {action.key: action for action in outbox}
     return list(newest.values())
 
@@ -357,7 +369,10 @@ def left_over(outbox: Iterable[Action]) -> list[Action]:
 def with_deeds(
     outbox: Iterable[Action], deeds: Iterable[Deed], begun: Container[int]
 ) -> list[Action]:
-    """Add deeds. One that still waits for its turn gives way to its newer self. `begun` holds ids of objects."""
+    """Add deeds to the outbox.
+
+    A deed that has not begun is replaced by a newer one with its key. `begun` holds ids of objects.
+    """
     planned = list(outbox)
     for deed in deeds:
         places = (n for n, a in enumerate(planned) if a.key == deed.key and id(a) not in begun)
@@ -370,8 +385,11 @@ def with_deeds(
 
 
 def lane_of(action: Action) -> str:
-    """What shares a lane goes one after the other: cards of the thread, all that is done to a run, to the branches,
-    and whatever was called off before the same thing is begun anew."""
+    """Return the lane of an action; actions of one lane run one after the other.
+
+    Shared lanes: cards of the thread, everything done to one run, everything done to branches, and a cancelled order
+    with its successor.
+    """
     match action:
         case Show() | Whisper() | ShowLogs():
             return "thread"

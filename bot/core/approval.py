@@ -1,6 +1,6 @@
-"""What an approval is bound to, by digest: change one byte of it and the approval is worth nothing.
+"""Approvals, bound to a plan by a digest: changing one byte of the plan voids them.
 
-Beside it, the forecast that is shown with a plan.
+Also the forecast that is shown with a plan.
 """
 
 from __future__ import annotations
@@ -17,18 +17,20 @@ from bot.core.states import Phase, Status, TaskState
 from bot.core.talk import Change, ChangeStage
 
 KEY = "approval"
-"""With this the keys of all cards begin on which a plan or a change to it can be approved."""
+"""Prefix of the keys of all cards on which a plan or a change of it can be approved."""
 VALID_FOR = timedelta(hours=24)
 
 
 def digest(session: Session) -> str:
-    """sha256 over the documents, the base commit, what sets worktrees up and runs the tests, and agent and flags of every task."""
+    """Return the sha256 over the documents, the base commit, the set-up and test commands, and each task's agent and
+    flags.
+    """
     agents = [(task.key, task.agent) for task in session.tasks]
     return _digest(session, session.plan.documents, agents)
 
 
 def digest_of_change(session: Session, change: Change) -> str:
-    """The same over the plan as a change would have it."""
+    """Return the same digest for the plan as the change would make it."""
     agents = [(draft.key, draft.agent) for draft in change.drafts]
     return _digest(session, change.documents, agents)
 
@@ -51,14 +53,14 @@ def _digest(
 
 
 def is_complete(session: Session) -> bool:
-    """All who must approve have done so; it is only being looked at where the base stands now."""
+    """Whether all required approvals are given; only the base is still being checked."""
     return (
         session.approval.checking_base and len(session.approval.given) >= session.approval.required
     )
 
 
 def offer(session: Session) -> str:
-    """What a button to approve is about: this plan, as it was shown last. Shown afresh, it is another offer."""
+    """Return what an approve button refers to: this plan as last shown. Showing it again makes a new offer."""
     return _shown(digest(session), session.plan.shown_at)
 
 
@@ -67,7 +69,7 @@ def offer_of_change(session: Session, change: Change) -> str:
 
 
 def open_offer(session: Session) -> str:
-    """What could be approved just now; empty: nothing."""
+    """Return the offer that can be approved now, or an empty string."""
     change = session.change
     if session.phase is Phase.EXECUTING:
         awaits = change is not None and change.stage is ChangeStage.AWAITING
@@ -76,7 +78,9 @@ def open_offer(session: Session) -> str:
 
 
 def is_early(event: Said, offered: str) -> bool:
-    """Whether it was said before people could read what is offered: it was heard before that was open, or stands before the card."""
+    """Whether a message was written before its author could have read the offer: it was heard earlier, or stands above
+    the card.
+    """
     before_card = any(key.startswith(f"{KEY}:") for key in event.unseen)
     return before_card or event.offered not in (None, offered)
 
@@ -89,15 +93,17 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-# What a plan may take, by what finished sessions took: recorded figures, not a guess of the
-# model.
+# A forecast from the recorded figures of finished sessions, not a guess of the model.
 
 ENOUGH_SESSIONS = 5
-"""From so many sessions on, the outermost tenth at either end is left out; before, there is nothing to leave out."""
+"""With at least this many sessions, the lowest and the highest tenth are left out."""
 
 
 def forecast(sessions: Sequence[Session]) -> Forecast:
-    """The completed sessions among these that completed a task; which sessions may be compared is the caller's choice."""
+    """Return a forecast from those of these sessions that completed a task.
+
+    The caller chooses which sessions are comparable.
+    """
     done = [
         session
         for session in sessions
@@ -113,7 +119,7 @@ def forecast(sessions: Sequence[Session]) -> Forecast:
 
 
 def _minutes(session: Session) -> float | None:
-    """From the approval to the end of the last task; where nobody had to approve, from the first start."""
+    # From the approval to the end of the last task. Without an approval, from the first start.
     completed = session.in_state(TaskState.COMPLETED)
     starts = [task.started_at for task in session.tasks if task.started_at]
     start = session.approval.granted.at if session.approval.granted else min(starts, default=None)
@@ -126,7 +132,7 @@ def _minutes(session: Session) -> float | None:
 def _spread(
     sessions: Iterable[Session], figure: Callable[[Session], float | None]
 ) -> Spread | None:
-    """None where no session has the figure."""
+    """Return median and range, or `None` if no session has the figure."""
     values = sorted(found for one in sessions if (found := figure(one)) is not None)
     if not values:
         return None
@@ -137,7 +143,7 @@ def _spread(
 
 
 def _quantile(values: Sequence[float], share: float) -> float:
-    """The value below which this share of them lies; between two of them, in proportion."""
+    """Return the quantile, interpolated linearly."""
     place = share * (len(values) - 1)
     below = int(place)
     if below + 1 == len(values):

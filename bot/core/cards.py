@@ -1,6 +1,6 @@
-"""Everything that can be shown: what a message means, not how it looks. `bot.core.layout` says what stands on it.
+"""Every card that can be shown: what a message means, not how it looks (that is in `bot.core.layout`).
 
-A card's key is its identity in the thread: shown again under the same key it is edited where it stands.
+A card's key identifies it in the thread: showing a card with the same key again edits the message.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Shown(Fact):
 
 
 class Decided(Fact):
-    """What became of a card's buttons."""
+    """The outcome of a card's buttons: what was chosen."""
 
     what: str
     by: str
@@ -49,7 +49,7 @@ class PlannedTask(Fact):
     after: tuple[str, ...] = ()
     agent: str = ""
     done: bool = False
-    """In an earlier round; it stays as it is."""
+    """Done in an earlier round; it stays as it is."""
 
 
 class ApprovalCard(Shown):
@@ -58,7 +58,7 @@ class ApprovalCard(Shown):
     revision: int
     digest: str
     offer: str = ""
-    """What its buttons are about."""
+    """What its buttons refer to: the offer, see bot.core.approval."""
     base: str
     tasks: tuple[PlannedTask, ...]
     parallelism: int
@@ -66,39 +66,39 @@ class ApprovalCard(Shown):
     test_command: str = ""
     test_source: str = ""
     test_problem: str = ""
-    """Why that will not work here."""
+    """Why the test command will not work here."""
     set_up: str = ""
-    """What is run in each new worktree first."""
+    """The command that is run first in each new worktree."""
     test_unseen: str = ""
-    """That only its exit code can be seen."""
+    """A warning that only the exit code of the tests can be seen."""
     usage: Usage
     risk: str = ""
     risk_reasons: tuple[str, ...] = ()
     brought: tuple[str, ...] = ()
-    """What the repository has its agents do, before anybody has looked at it."""
+    """What the repository's own configuration makes agents do, before anybody has reviewed it."""
     analysis: Analysis | None = None
     forecast: Forecast | None = None
     difference: Difference | None = None
-    """What this revision changes; none: it is the first."""
+    """What this revision changes; `None` for the first revision."""
     dry_run: bool = False
     """Only the plan was asked for: its button says «Run it»."""
     kept: str = ""
-    """Only a spec was wanted, and this is where it lies: nobody is waited for."""
+    """Where the spec lies if only a spec was asked for; then the card waits for nobody."""
     approvers: int = 1
     asker: str = ""
-    """Who asked for it, where their own yes does not count."""
+    """The requester, if their own approval does not count."""
     approved_by: tuple[str, ...] = ()
-    """Who has approved already, while more people must."""
+    """Those who have approved already, if more approvals are needed."""
     change: str = ""
-    """It is a change while tasks run: what was asked for."""
+    """For a change while tasks run: what was asked for."""
     stops: tuple[str, ...] = ()
-    """Of such a change: the tasks it holds, and why, a line each."""
+    """The tasks that the change stops, and why, one line each."""
     held: bool = True
-    """Whether those are held already; else they go on until it is confirmed."""
+    """Whether those tasks are on hold already; otherwise they go on until the change is confirmed."""
     goes_on: tuple[str, ...] = ()
-    """And those that never notice."""
+    """The tasks that the change does not affect."""
     edits_only: bool = False
-    """It edits existing tasks and nothing else: one button confirms it."""
+    """The change only edits existing tasks: one button confirms it."""
     expires: AwareDatetime | None = None
     decided: Decided | None = None
 
@@ -107,11 +107,11 @@ class WherePart(Fact):
     title: str
     body: str
     thread: Thread | None = None
-    """Where it is; none: it is not opened yet."""
+    """The thread of this part; `None` if it is not opened yet."""
 
 
 class PartsCard(Shown):
-    """The wish is too large for one plan: these are its parts."""
+    """The request is too large for one plan; this card lists its parts."""
 
     kind: Literal["parts"] = "parts"
     parts: tuple[WherePart, ...]
@@ -119,7 +119,7 @@ class PartsCard(Shown):
 
 
 class EarlierCard(Shown):
-    """The request seems to go on with a finished session."""
+    """The request seems to continue a finished session."""
 
     kind: Literal["earlier"] = "earlier"
     session: str
@@ -129,7 +129,7 @@ class EarlierCard(Shown):
 
 
 class NeedsYouCard(Shown):
-    """Only a person can decide this."""
+    """A problem that only a person can decide."""
 
     kind: Literal["needs_you"] = "needs_you"
     title: str
@@ -141,13 +141,13 @@ class NeedsYouCard(Shown):
 
 
 class OfferCard(Shown):
-    """All tasks are done and no GitHub is configured: what shall become of the work?"""
+    """All tasks are done and no GitHub is configured: asks what to do with the branches."""
 
     kind: Literal["offer"] = "offer"
     base: str
     branches: tuple[str, ...]
     problem: str = ""
-    """Why the last try did not work."""
+    """Why the last attempt failed."""
     decided: Decided | None = None
 
 
@@ -158,7 +158,7 @@ class PullLine(Fact):
     title: str
     state: str
     problem: str = ""
-    """Why the last try to merge it did not work."""
+    """Why the last attempt to merge failed."""
 
 
 class PullsCard(Shown):
@@ -176,18 +176,18 @@ class StoppedCard(Shown):
     kind: Literal["stopped"] = "stopped"
     by: str
     reason: str = ""
-    """Why the bot has stopped by itself."""
+    """Why the bot stopped by itself."""
     stopped_runs: int
     survivors: tuple[int, ...] = ()
     session: str
     decided: Decided | None = None
 
 
-# Cards that tell how things stand.
+# Cards that report the state.
 
 
 class ReceivedCard(Shown):
-    """It was heard; this is where the work will happen."""
+    """The request was received; says where the work will happen."""
 
     kind: Literal["received"] = "received"
     session: str
@@ -199,7 +199,7 @@ class ReceivedCard(Shown):
     agent: str = ""
     sandboxed: bool = False
     user: str = ""
-    """As whom agents run."""
+    """The user account that agents run as."""
     notes: tuple[str, ...] = ()
 
 
@@ -212,22 +212,22 @@ class RootCard(Shown):
     request: str
     by: str
     origin: Thread | None = None
-    """Where it comes from."""
+    """The thread in which the session was asked for."""
     origin_title: str = ""
 
 
 class DocumentCard(Shown):
-    """One of the three documents, the report of a task, or a long request, in full."""
+    """One of the three documents, a task's report, or a long request, in full."""
 
     kind: Literal["document"] = "document"
     document: DocumentKind | None = None
-    """None: it is a report."""
+    """`None` for a report or a request."""
     spec_id: str = ""
     revision: int = 0
     title: str = ""
-    """Of a report."""
+    """The title of a report."""
     name: str = ""
-    """The file that a report comes as."""
+    """The file name of a report."""
     text: str
 
     @property
@@ -249,11 +249,11 @@ class TaskLine(Fact):
 
 
 class StatusCard(Shown):
-    """How things stand. One live message, edited in place."""
+    """The current state. One live message, edited in place."""
 
     kind: Literal["status"] = "status"
     anew: bool = False
-    """It is to come to the end of its thread, also where nobody has talked since."""
+    """Post it anew at the end of the thread, even if nobody has written since."""
     title: str
     session: str
     status: str
@@ -263,14 +263,14 @@ class StatusCard(Shown):
     tasks: tuple[TaskLine, ...] = ()
     usage: Usage
     agent_usage: AgentUsage = AgentUsage()
-    """What the agents say they have used themselves."""
+    """The usage that the agents report themselves."""
     trouble: str = ""
     at: AwareDatetime
     choices: tuple[Choice, ...] = ()
 
 
 class NewsCard(Shown):
-    """Something happened that people want to know, but need not act upon."""
+    """News that people want to know but need not act on."""
 
     kind: Literal["news"] = "news"
     title: str
@@ -288,7 +288,7 @@ class CheckLine(Fact):
 
 
 class SummaryCard(Shown):
-    """How it ended, with evidence."""
+    """How the session ended, with evidence."""
 
     kind: Literal["summary"] = "summary"
     title: str
@@ -297,9 +297,9 @@ class SummaryCard(Shown):
     checks: tuple[CheckLine, ...]
     evidence: tuple[str, ...] = ()
     violations: tuple[str, ...] = ()
-    """Limits that tasks have gone beyond."""
+    """Limits that tasks have exceeded."""
     guesses: tuple[str, ...] = ()
-    """Guessing words in what agents report."""
+    """Words in agents' reports that hint at guessing."""
     merged: str = ""
     kept: tuple[str, ...] = ()
     """What is left, and why."""
@@ -308,30 +308,30 @@ class SummaryCard(Shown):
     agent_usage: AgentUsage = AgentUsage()
     seconds: int
     pulls: tuple[str, ...] = ()
-    """Each with what became of it."""
+    """The pull requests, each with its outcome."""
     verdict: Verdict | None = None
-    """On the whole."""
+    """The verdict on the whole session."""
     proposed: tuple[str, ...] = ()
-    """Tasks for what is missing."""
+    """Proposed tasks for what is missing."""
     choices: tuple[Choice, ...] = ()
     decided: Decided | None = None
 
 
 class ProblemCard(Shown):
-    """Something is wrong outside; what it is and what to do about it."""
+    """A problem outside the bot, and what to do about it."""
 
     kind: Literal["problem"] = "problem"
     title: str
     reason: str
     remedy: str = ""
     retrying: bool = False
-    """The bot goes on trying by itself."""
+    """The bot keeps retrying by itself."""
     over: bool = False
     choices: tuple[Choice, ...] = ()
 
 
 class AnswerCard(Shown):
-    """The answer to a command, or a word in private."""
+    """The answer to a command, or a private message."""
 
     kind: Literal["answer"] = "answer"
     title: str
@@ -340,27 +340,27 @@ class AnswerCard(Shown):
     choices: tuple[Choice, ...] = ()
 
 
-# The home page: everything at once, what waits for the person first.
+# The home page: an overview of everything, starting with what waits for the person.
 
 
 class HomeCard(Shown):
-    """The bot's own page, for one person. Only its platform decides where it stands."""
+    """The bot's home page for one person. The platform decides where it is shown."""
 
     kind: Literal["home"] = "home"
     health: tuple[tuple[str, str], ...] = ()
-    """What works and what does not, each with its remedy."""
+    """What works and what does not, each with a remedy."""
     waiting: tuple[Entry, ...] = ()
     """What waits for a person."""
     running: tuple[Entry, ...] = ()
     recent: tuple[Entry, ...] = ()
     branches: tuple[str, ...] = ()
-    """That the bot has made and that are still there."""
+    """Branches that the bot made and that still exist."""
     settings: tuple[tuple[str, str], ...] = ()
     choices: tuple[Choice, ...] = ()
     at: AwareDatetime
 
 
-# Every card, told apart by its `kind`.
+# The union of all cards, distinguished by `kind`.
 
 Card = Annotated[
     ReceivedCard

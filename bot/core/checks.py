@@ -1,6 +1,7 @@
-"""What a test run proves: which tests ran and how each ended, as its runner reports, and how that compares with the base.
+"""What a test run proves: which tests ran and how each ended, as the runner reports, and how that compares with the
+base.
 
-An exit code alone proves nothing: a tree can end its runner early, hide tests from it or put another program in its place.
+An exit code alone proves nothing: a tree can end its runner early, hide tests from it or replace the program.
 """
 
 from __future__ import annotations
@@ -17,9 +18,8 @@ from xml.etree import ElementTree
 
 from bot.core.facts import Fact
 
-# Reads what test runners report: our own lines, JUnit XML, JSON of jest and RSpec, TRX, and what
-# some of them print. Lines that cannot be read are skipped. Everything is bounded: the tree that
-# is tested can write here, too.
+# Reads the reports of test runners: our own lines, JUnit XML, JSON of jest and RSpec, TRX, and printed output of some.
+# Unreadable lines are skipped. Everything is bounded, because the tested tree can write here, too.
 
 ReportedOutcome = Literal["passed", "failed", "skipped"]
 MOST_TESTS = 100_000
@@ -31,7 +31,7 @@ _CARGO_SUITE = re.compile(r"^(?:(running) \d+ tests?$|test result: )")
 _CARGO_BINARY = re.compile(
     r"^ +(?:Running (?:unittests )?(?:(\S+) \()?\S*?([^/\s]+?)-[0-9a-f]{16}\S*$|Doc-tests (\S+)$)"
 )
-"""Which file is tested, as cargo says before its tests: its path, and the crate."""
+"""cargo's line before the tests of a file: its path and its crate."""
 _MINITEST = re.compile(r"^(\S+#test_\S.*?) = [\d.]+ s = ([.EFS])$")
 _OUTCOMES: Mapping[str, ReportedOutcome] = {
     **dict.fromkeys(("ok", "pass", "passed", ".", "expected", "success", "todo"), "passed"),
@@ -47,7 +47,7 @@ class Report(Fact):
 
     tests: dict[str, ReportedOutcome]
     complete: bool = True
-    """Whether every runner that began came to its end."""
+    """Whether every runner that started also reported its end."""
 
     def named(self, *ends: ReportedOutcome) -> list[str]:
         return [name for name, end in self.tests.items() if end in ends]
@@ -58,7 +58,10 @@ class Report(Fact):
 
 
 class ReportReader:
-    """Collects what is reported file by file and line by line. `folders`: where the tree lies; names are told below it."""
+    """Collects reports file by file and line by line.
+
+    `folders`: where the tree lies; they are cut off the names of tests.
+    """
 
     def __init__(self, folders: Iterable[str] = ()) -> None:
         self._folders = tuple(f"{folder.rstrip('/')}/" for folder in folders if folder)
@@ -69,12 +72,12 @@ class ReportReader:
         self.seen = False
 
     def report(self) -> Report | None:
-        """None: nothing was reported at all."""
+        """Return the report, or `None` if nothing was reported."""
         complete = all(n <= 0 for n in self._begun.values())
         return Report(tests=self._tests, complete=complete) if self.seen or not complete else None
 
     def file(self, name: str, text: str) -> None:
-        """One file that a runner has written."""
+        """Read one file that a runner has written."""
         if name.endswith(".jsonl"):
             self._lines(text)
         elif name.endswith(".json"):
@@ -83,7 +86,10 @@ class ReportReader:
             self._xml(text)
 
     def printed(self, line: str, runners: Collection[str]) -> None:
-        """A line of what the command has said. `runners`: those it is known to start; none: it may be any."""
+        """Read one line of the command's output.
+
+        `runners`: those it is known to start; empty means that it may be any.
+        """
         if line.startswith("{") and "go" in runners:
             self._event(line)
         elif _may_be_from("cargo", runners):
@@ -96,14 +102,14 @@ class ReportReader:
             name = _CARGO_LINE.sub("", found[1])
             self._nth(f"{self._binary} > {name}" if self._binary else name, _OUTCOMES[found[2]])
         elif found := _CARGO_SUITE.match(line):
-            # by itself it shows nothing: with --quiet no test is named
+            # not counted as a report: with --quiet cargo names no test
             self._begun["cargo"] += 1 if found[1] else -1
         elif found := _CARGO_BINARY.match(line):
             file, crate, documented = found.groups()
             self._binary = f"{file} ({crate})" if file else crate or f"doc ({documented})"
 
     def _nth(self, name: str, end: ReportedOutcome) -> None:
-        """Where cargo is quiet each crate has its own `tests::it_works`, and no line says which."""
+        # With a quiet cargo several crates may have a `tests::it_works`, and no line says which crate it is.
         self._printed[name] += 1
         number = self._printed[name]
         self._add(f"{name} ({number})" if number > 1 else name, end)
@@ -120,7 +126,7 @@ class ReportReader:
         self._tests[name] = next(one for one in _WORST_FIRST if one in ends)
 
     def _lines(self, text: str) -> None:
-        """Of our own reporters."""
+        """Read the lines of our own reporters."""
         for line in text.splitlines():
             told = _object(line)
             if "begin" in told or "end" in told:
@@ -132,7 +138,7 @@ class ReportReader:
                 self._add(name, _OUTCOMES.get(str(told.get("ended")), "failed"))
 
     def _event(self, line: str) -> None:
-        """One of `go test -json`."""
+        """Read one event of `go test -json`."""
         told = _object(line)
         package, test, action = told.get("Package"), told.get("Test"), str(told.get("Action"))
         if package and action in ("pass", "fail", "skip"):
@@ -152,7 +158,7 @@ class ReportReader:
                 self._add(where, "failed")
 
     def _xml(self, text: str) -> None:
-        # no report has a DOCTYPE; with one, entities could make gigabytes of it
+        # no runner's report has a DOCTYPE; with one, entities could expand to gigabytes
         if "<!DOCTYPE" in text or "<!ENTITY" in text:
             return
         try:
@@ -177,7 +183,7 @@ def _may_be_from(runner: str, runners: Collection[str]) -> bool:
 
 
 def readable_output(text: str) -> str:
-    """What a command has said, as people read it: go's events become the lines they carry."""
+    """Return a command's output for people: go's JSON events become the lines that they carry."""
     if '"Action":' not in text:
         return text
     return "".join(_output_lines(text))
@@ -206,40 +212,39 @@ def _objects(value: object) -> Iterator[dict[str, Any]]:
             yield cast("dict[str, Any]", one)
 
 
-# The run compared with the base: only new failures count, and tests that no longer run are a sign
-# for a person.
+# A test run compared with the base: only new failures count, and tests that no longer run are reported to a person.
 
 MOST_NAMES = 5
-"""Of each kind in one sentence."""
+"""Test names of each kind in one sentence."""
 MOST_KEPT = 50
-"""Names that are kept of a check in its session; the whole report lies in a file."""
+"""Test names of a check that are kept in the session; the whole report is in a file."""
 _PARAMETERS = re.compile(r"(?<=\w)\([\w., ]*\)$|(?:(?<=\w)\([\w., ]*\))?\[.*\]$| \(\d+\)$")
 _PARTS = re.compile(r"::|\.|#| > |/")
 
 
 class Comparison(Fact):
-    """One test run and the base's."""
+    """One test run compared with the base's."""
 
     seen: bool
-    """Whether the runner told which tests ran."""
+    """Whether the runner reported which tests ran."""
     ran: int = 0
     base_ran: int | None = None
-    """None: of the base nothing is known."""
+    """Tests that ran at the base; `None` if that is unknown."""
     failed: tuple[str, ...] = ()
-    """The tests that fail and did not at the base, the first of them."""
+    """Tests that fail now and did not at the base (only the first of them)."""
     new_failures: int = 0
     known_failures: int = 0
-    """Tests that fail and did so at the base."""
+    """How many tests fail now and failed at the base."""
     complete: bool = True
-    """Whether the runner came to its end."""
+    """Whether the runner reported its end."""
     signs: tuple[str, ...] = ()
-    """What a person must see before it counts, a sentence each."""
+    """What a person must see before the result counts, one sentence each."""
     missing: tuple[str, ...] = ()
-    """The tests that ran at the base and did not now, unexplained, the first of them."""
+    """Tests that ran at the base and not now, without explanation (only the first of them)."""
 
     @property
     def told(self) -> str:
-        """What is said behind «passed»."""
+        """The text that follows «passed»."""
         if not self.seen:
             return ", but which tests ran cannot be seen"
         known = f", {self.known_failures} fail as at the base" if self.known_failures else ""
@@ -247,7 +252,7 @@ class Comparison(Fact):
 
     @property
     def failing(self) -> str:
-        """How many tests fail that did not at the base, and which."""
+        """How many tests fail that did not at the base, and their names."""
         more = self.new_failures - len(self.failed[:MOST_NAMES])
         names = ", ".join(self.failed[:MOST_NAMES])
         verb = "fails" if self.new_failures == 1 else "fail"
@@ -255,7 +260,7 @@ class Comparison(Fact):
 
 
 def not_run(now: Report, base: Report) -> list[str]:
-    """Tests that ran at the base and did not now."""
+    """Return the tests that ran at the base and not now."""
     return [
         name
         for name in base.named("passed", "failed")
@@ -264,7 +269,7 @@ def not_run(now: Report, base: Report) -> list[str]:
 
 
 def compare(now: Report | None, base: Report | None, explained: Collection[str] = ()) -> Comparison:
-    """`explained`: tests that need not run any more, because a person has seen why."""
+    """Compare two reports. `explained`: tests that may be missing because a person has accepted why."""
     if now is None:
         signs = (
             (
@@ -325,7 +330,7 @@ def _missing_tests(now: Report, base: Report) -> list[str]:
 
 
 def _bare_name(name: str) -> str:
-    """Its own name without its file and class: a test that was moved is not gone."""
+    # A test's name without its file and class: a test that was moved is not missing.
     plain = _PARAMETERS.sub("", name)
     return _PARTS.split(plain)[-1].strip() or name
 
@@ -348,10 +353,9 @@ def _listed(names: list[str]) -> str:
     return f"{told} and {more} more" if more > 0 else told
 
 
-# Which test runners a command starts, and how each is made to report the tests it ran. The report
-# goes to `place`, a folder whose name is random and exists for one run only. Python's runners and
-# those of Node.js need no arguments: what is loaded before them (`adapters/commands/reporting`)
-# finds out which one starts.
+# The test runners that a command starts, and how each is made to report its tests. The report goes to `place`, a folder
+# with a random name that exists for one run only. Runners of Python and Node.js need no arguments: a module that is
+# loaded before them (`adapters/commands/reporting`) detects which one starts.
 
 REPORT_VARIABLE = "GWT_TEST_REPORT"
 """The variable that tells the reporters where to write."""
@@ -362,19 +366,19 @@ _AFTER = r"(?=$|[\s;&|)'\"])"
 class Runner(NamedTuple):
     name: str
     started: str
-    """A pattern of how it stands in a command or in a script of package.json."""
+    """Pattern that finds the runner in a command or in a script of package.json."""
     arguments: str = ""
-    """What is put right behind that; `{place}` is the folder, `{n}` another number each time."""
+    """The arguments inserted right after the match; `{place}` is the folder, `{n}` a new number each time."""
     unless: str = ""
-    """A pattern of what a command says by itself, and not twice."""
+    """Pattern of arguments that a command may have already; then nothing is inserted."""
     variables: Mapping[str, str] = {}
-    """What it reads from its environment instead."""
+    """Environment variables that configure its report."""
     text: bool = False
-    """Its report is what it prints."""
+    """The runner's printed output is its report."""
 
 
 class ReportingCommand(NamedTuple):
-    """A command that reports, and the variables it needs for that."""
+    """A command that reports its tests, and the environment variables it needs for that."""
 
     command: str
     environment: Mapping[str, str]
@@ -429,31 +433,32 @@ _NODE_REPORTS = (
 
 
 def recognised_runners(command: str, scripts: str = "") -> tuple[str, ...]:
-    """The names of the runners it starts. `scripts`: what package.json runs, where the command goes through it.
+    """Return the names of the runners that a command starts.
 
-    Empty: none that is known, as behind `make test`; what it runs may report all the same.
+    `scripts`: the scripts of package.json, used if the command calls them. Empty if none is known, as for `make test`;
+    what it runs may report all the same.
     """
     text = f"{command}\n{scripts}" if _PACKAGE_SCRIPT.search(command) else command
     return tuple(one.name for one in RUNNERS if _STARTED[one.name].search(text))
 
 
 def make_reporting(command: str, place: str, scripts: str = "") -> ReportingCommand:
-    """The same command, made to report into `place`."""
+    """Return the command with what makes it report into `place`."""
     runners = recognised_runners(command, scripts)
     environment = {
         REPORT_VARIABLE: f"{place}/out",
         "PYTHONPATH": f"{place}/code",
         "NODE_OPTIONS": f'--require="{place}/code/node_hook.cjs"',
     }
-    # twice as many reporters as destinations would stop it
+    # node refuses to start with more reporters than destinations
     if "node" in runners and "--test-reporter" not in f"{command}{scripts}":
         environment["NODE_OPTIONS"] += f" {_NODE_REPORTS.format(place=place)}"
-    # what a command sets by itself would take the place of ours
+    # a PYTHONPATH that the command sets would replace ours
     told = _OWN_PATH.sub(rf"PYTHONPATH=\g<1>{place}/code:", command)
     quoted, numbers = shlex.quote(place), count(1)
 
     def behind(found: re.Match[str], arguments: str) -> str:
-        # a command may start one several times, as in each of its projects
+        # a command may start a runner several times, e.g. in each of its projects
         return found[0] + arguments.format(place=quoted, n=next(numbers))
 
     for one in RUNNERS:

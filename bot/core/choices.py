@@ -1,4 +1,4 @@
-"""What people can press, and the words they can write to the same effect: every button and every command."""
+"""The buttons that people can press and the commands that they can type."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bot.core.facts import Fact
 
 
 class Verb(StrEnum):
-    """What pressing a button asks for. What it is about travels beside it."""
+    """What a button asks for. What it refers to is in `about`."""
 
     DEFAULTS = "defaults"
     ANSWER = "answer"
@@ -22,61 +22,61 @@ class Verb(StrEnum):
     RESUME = "resume"
     RETRY = "retry"
     REASSIGN = "reassign"
-    """Begin a task anew on another branch: the one it had is lost."""
+    """Start a task anew on another branch: its own branch is lost."""
     SKIP = "skip"
     GIVE_UP = "give_up"
     MERGE = "merge"
     KEEP = "keep"
     TRY_AGAIN = "try_again"
     DROP = "drop"
-    """Forget a change that was asked for."""
+    """Discard a requested change."""
     REPLY = "reply"
-    """Answer what a program in a pane asks."""
+    """Answer the question of a program in a pane."""
     ALWAYS = "always"
-    """Answer it so whenever it is asked in this session."""
+    """Answer in the same way whenever the question comes up in this session."""
     ACCEPT = "accept"
-    """Let it pass as it is."""
+    """Accept the work as it is."""
     SEND_BACK = "send_back"
     CHECK_AGAIN = "check_again"
     TAKE_AS_DONE = "take_as_done"
-    """End an agent that does not end, and look at its work as if it had."""
+    """End an agent that does not end by itself, and take its work as finished."""
     NUDGE = "nudge"
     """Ask an agent whether it is done."""
     STOP_TASK = "stop_task"
     """End one agent."""
     USE_AGENT = "use_agent"
     SHIP_AGAIN = "ship_again"
-    """Try once more to make a pull request."""
+    """Retry making a pull request."""
     WATCH_AGAIN = "watch_again"
-    """Look at the open pull requests again."""
+    """Watch the open pull requests again."""
     MERGE_PULL = "merge_pull"
     MERGE_PULLS = "merge_pulls"
     MERGE_UNCHECKED = "merge_unchecked"
-    """Though checks have not appeared."""
+    """Merge although checks have not appeared."""
     WAIT_LONGER = "wait_longer"
-    """For checks that have not appeared."""
+    """Keep waiting for checks that have not appeared."""
     TESTS = "tests"
-    """Run the tests with a command of one's own."""
+    """Run the tests with another command."""
     UNTESTED = "untested"
-    """Do not run the tests with what was found."""
+    """Do not run the test command that was found."""
     UNNEEDED = "unneeded"
-    """The session need not wait for the pull requests that are open."""
+    """Do not wait for the open pull requests."""
     MORE = "more"
-    """Do what the final judgement found missing."""
+    """Do what the final verdict found missing."""
     HINT = "hint"
-    """Try once more, and tell the agent something it does not know."""
+    """Retry a task with a hint for the agent."""
     LOG = "log"
-    """Show one person what happened to a task."""
+    """Show one person the log of a task."""
     TELL = "tell"
     """Answer a command about the session that was picked."""
     HELPFUL = "helpful"
     UNHELPFUL = "unhelpful"
     SETTINGS = "settings"
-    """Look at, or set, which model is asked."""
+    """Show or change which model is asked."""
     BEGIN = "begin"
-    """Ask for something in a form."""
+    """Open the form for a new request."""
     SPEC = "spec"
-    """Describe in a form what a spec shall be written of."""
+    """Open the form for a new spec."""
     SHOW_BRANCH = "show_branch"
     MERGE_BRANCH = "merge_branch"
     DELETE_BRANCH = "delete_branch"
@@ -87,7 +87,7 @@ class Verb(StrEnum):
     INTENT_APPROVE = "intent_approve"
     INTENT_REJECT = "intent_reject"
     INTENT_RUN = "intent_run"
-    """Begin a session that carries an intent out."""
+    """Start a session that carries out an intent."""
 
 
 class Style(StrEnum):
@@ -104,9 +104,9 @@ class Choice(Fact):
     about: str = ""
     style: Style = Style.NORMAL
     asks: str = ""
-    """A text is wanted with it; this is the question."""
+    """The question that asks for a text; empty if no text is wanted."""
     confirm: str = ""
-    """It cannot be undone; this is the question before it counts."""
+    """The question to confirm a choice that cannot be undone."""
 
 
 _SAID = {
@@ -120,7 +120,7 @@ _NAMING = frozenset({Verb.DISCARD, Verb.STOP, Verb.RESUME})
 
 
 def typed_equivalent(choice: Choice) -> str:
-    """What can be written to the same effect; empty: nothing."""
+    """Return what can be typed instead of pressing the button, or an empty string."""
     if choice.verb is Verb.SHOW_BRANCH:
         return f"{Word.BRANCH} {choice.about}"
     said = _SAID.get(choice.verb, "")
@@ -141,7 +141,7 @@ class Word(StrEnum):
     LOGS = "logs"
     TAKEOVER = "takeover"
     USE = "use"
-    """Another agent for a task."""
+    """Use another agent for a task."""
     HANDBACK = "handback"
     CONTINUE = "continue"
     REOPEN = "reopen"
@@ -168,7 +168,7 @@ class Command(Fact):
     word: Word
     argument: str = ""
     text: str = ""
-    """What stands behind the argument, for the few words that take it."""
+    """What follows the argument, for the few commands that take it."""
 
 
 STOP_WORDS = frozenset({"stop", "cancel", "halt", "interrupt", "abort", "中断", "停止", "ストップ"})
@@ -179,13 +179,13 @@ _WITHOUT_ARGUMENT = {
 }
 _WITH_ARGUMENT = frozenset(set(Word) - _WITHOUT_ARGUMENT)
 INTENT_WORDS = frozenset({"list", "show", "approve", "reject", "run"})
-"""What can be done with intents; all but `list` name one."""
+"""What can be done with intents. All but `list` need a name."""
 LEVELS = frozenset({"summary", "full"})
 """How much of a log is shown."""
 MINE = frozenset({"mine", "all-mine"})
-"""Instead of an id: every session one has begun."""
+"""Instead of an id: every session that the user started."""
 _MARKS = ".!。…"
-"""What may stand behind a command."""
+"""Punctuation that may follow a command."""
 _DECISION = re.compile(r"[dD]?0*([1-9][0-9]{0,2})[:.,]?")
 _HANDLE = re.compile(r"[tT][0-9]{1,4}|task-[0-9a-f]{1,8}-[0-9]{1,4}|[0-9a-fA-F][0-9a-fA-F-]{0,35}")
 _AGENTS = frozenset({"claude", "claude-print", "codex", "gemini", "opencode", "other", "played"})
@@ -194,15 +194,15 @@ _USE = re.compile(
     re.IGNORECASE,
 )
 _BRANCH = re.compile(r"[^\s~^:?*\[\\\x00-\x1f\x7f-]([^\s~^:?*\[\\\x00-\x1f\x7f]){0,249}")
-"""What git lets be the name of a branch, more or less: git itself says whether there is one."""
+"""Roughly the branch names that git allows; git itself checks whether the branch exists."""
 _INTENT = re.compile(r"[^\W_][\w.-]{0,99}")
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def parse_command(text: str) -> Command | None:
-    """The command a text is, if it is nothing but that.
+    """Return the command if the text is nothing else.
 
-    `stop` counts; `stop using globals` is talk: an argument is the name of a session or a task.
+    `stop` is one; `stop using globals` is talk, as an argument must name a session or a task.
     """
     words = _plain(text).lstrip("/!").split()
     if command := _of_the_shell(text):
@@ -230,12 +230,12 @@ def parse_command(text: str) -> Command | None:
 
 
 _TESTS = re.compile(r"tests(?:\s*[:：]|(?=\s+`))\s*(\S.{0,999})", re.IGNORECASE)
-"""`tests: make check`; without the colon only in backticks, for «tests fail since Monday» is talk."""
+"""`tests: make check`. Without the colon only in backticks: «tests fail since Monday» is talk."""
 _SET_UP = re.compile(r"set-?up\s*[:：]\s*(\S.{0,999})", re.IGNORECASE)
 
 
 def _of_the_shell(text: str) -> Command | None:
-    """`tests: make check` and `setup: npm ci`: what is to be run, as it was written."""
+    """Parse `tests: make check` and `setup: npm ci`. The shell command is kept as it was written."""
     for word, pattern in ((Word.TESTS, _TESTS), (Word.SET_UP, _SET_UP)):
         if found := pattern.fullmatch(text.strip().lstrip("/!")):
             return Command(word=word, text=found[1])
@@ -251,19 +251,19 @@ def _of_three_words(head: str, argument: str, text: str) -> Command | None:
 
 
 def _other_agent(text: str) -> Command | None:
-    """`use codex for T002`; the task may be left out where there is only one it can mean."""
+    """Parse `use codex for T002`. The task may be left out if only one can be meant."""
     said = _plain(text).lstrip("/!").rstrip(_MARKS)
     if said.lower() == Word.USE:
         return Command(word=Word.USE)
     found = _USE.fullmatch(said)
-    # «use decimals» is talk: without a task only an agent that everybody knows is meant
+    # «use decimals» is talk: without a task the agent must be a well-known one
     if found is None or not (found[2] or found[1].lower() in _AGENTS):
         return None
     return Command(word=Word.USE, argument=found[2] or "", text=found[1])
 
 
 def _about_intents(what: str, names: list[str]) -> Command | None:
-    """`intent run fix-login`; anything else is talk that begins like it."""
+    """Parse `intent run fix-login`. Anything else that begins like it is talk."""
     fits = len(names) == (0 if what == "list" else 1)
     if what not in INTENT_WORDS or not fits or not all(map(_INTENT.fullmatch, names)):
         return None
@@ -271,7 +271,7 @@ def _about_intents(what: str, names: list[str]) -> Command | None:
 
 
 def _fits(word: Word, argument: str) -> bool:
-    """Whether this can stand behind that word; else it is talk that begins like a command."""
+    """Whether this argument can follow that word; if not, the text is talk."""
     if word is Word.REPO:
         return bool(_REPOSITORY.fullmatch(argument))
     if word is Word.BRANCH:
@@ -282,12 +282,12 @@ def _fits(word: Word, argument: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Full-width letters and marks, as Japanese keyboards write them, count as plain ones."""
+    """Return the text with full-width letters and punctuation, as Japanese keyboards type them, made ASCII."""
     return unicodedata.normalize("NFKC", text).strip()
 
 
 def _reopened(text: str) -> Command | None:
-    """`reopen D3`, and behind it the new answer, letter for letter as it was written."""
+    """Parse `reopen D3` and an optional new answer, which is kept as it was written."""
     _, *behind = text.split(maxsplit=2)
     decision = _DECISION.fullmatch(_plain(behind[0])) if behind else None
     if decision is None:
@@ -297,13 +297,13 @@ def _reopened(text: str) -> Command | None:
 
 
 def _spec(text: str) -> Command:
-    """`spec`, and behind it what it shall describe, as it was written."""
+    """Parse `spec` and what the spec shall describe, which is kept as it was written."""
     _, *behind = text.strip().split(maxsplit=1)
     return Command(word=Word.SPEC, text=behind[0].strip() if behind else "")
 
 
 def _relink(text: str) -> Command:
-    """`relink /srv/shop`, or with the id of a session before it; a path may have blanks in it."""
+    """Parse `relink /srv/shop`, optionally with a session's id before the path. A path may contain spaces."""
     _, *behind = text.strip().split(maxsplit=1)
     path = behind[0].strip() if behind else ""
     first, _, rest = path.partition(" ")
@@ -318,13 +318,13 @@ _FREELY: dict[str, Callable[[str], Command | None]] = {
     Word.SPEC: _spec,
     Word.RELINK: _relink,
 }
-"""What stands behind these is taken as it was written."""
+"""Commands whose text is kept as it was written."""
 
 
 def is_handle(text: str) -> bool:
     """Whether this can name a session or a task: the beginning of an id, T001, task-1a2b3c4d-1.
 
-    An id's beginning without any digit must be longer, else `stop a` would be no talk.
+    Without a digit it needs four characters, or else `stop a` would be a command.
     """
     if text in MINE:
         return True

@@ -1,5 +1,6 @@
-"""Every command that people may type: the word, its help, who answers it, and who may give it. `parse_command` in `choices` reads
-what was typed.
+"""Every command that people may type: its word, its help, what answers it, and who may use it.
+
+`parse_command` in `choices` parses what was typed.
 """
 
 from __future__ import annotations
@@ -13,42 +14,42 @@ from bot.core.people import Role
 
 class AnsweredBy(Enum):
     EVERYWHERE = auto()
-    """The desk, whether there is a session in the thread or not: overview.Front."""
+    """By the desk, whether or not the thread has a session: overview.GeneralAnswers."""
     SESSION = auto()
-    """The session of the thread, or the one that is named: steps/control."""
+    """By the session of the thread or the one that is named: steps/control."""
     INTENTS = auto()
     KNOWLEDGE = auto()
     BRANCHES = auto()
     BEGINS = auto()
-    """It begins a session, or is said to the one there: session_factory."""
+    """It starts a session, or is passed to the thread's session: session_factory."""
 
 
 @dataclass(frozen=True)
 class CommandRow:
     word: Word
     usage: str
-    """As help shows it: what may stand behind the word in brackets."""
+    """As the help shows it, optional arguments in brackets."""
     help: str
     answered_by: AnsweredBy
     role: Role = Role.START
     role_to_set: Role | None = None
-    """Where the command changes something only with what stands behind it."""
+    """The role needed if the command has an argument that changes something."""
     setting: tuple[str, ...] = ()
-    """The arguments that change something; empty: all do."""
+    """The arguments that change something; empty means all."""
     set_by_text: bool = False
-    """By the text behind it, not by its argument: that names a session."""
+    """The text after the argument makes it a change; the argument names a session."""
     own_argument: bool = False
-    """What stands behind it is something of the session, no session."""
+    """The argument names something within the session, not a session."""
     pickable: bool = False
-    """It only tells of a session, or goes on with it: where several are meant, one is picked by a button."""
+    """It only reports on a session or continues it: if several are possible, the user picks one by a button."""
     from_here: bool = False
-    """Whoever runs the bot may say it of sessions of every chat."""
+    """The operator may use it for sessions of every chat."""
     like_talk: bool = False
-    """Free words stand behind it: without the bot's name they are as likely talk."""
+    """Free text follows: unless the bot is mentioned, it may well be talk."""
     only_reads: bool = False
-    """Nothing of it is kept in the audit log."""
+    """It is not recorded in the audit log."""
     only_looks: bool = False
-    """Whoever gives it has not spoken since: `catch up` still tells what was before."""
+    """It does not count as the user's last message: `catch up` still reports what came before."""
 
     def role_for(self, command: Command) -> Role:
         said = command.text if self.set_by_text else command.argument
@@ -301,7 +302,7 @@ _ROWS = (
         only_reads=True,
     ),
 )
-"""In the order of help."""
+"""In the order of the help."""
 COMMANDS = {row.word: row for row in _ROWS}
 HELP = tuple((row.usage, row.help) for row in _ROWS)
 

@@ -1,6 +1,6 @@
-"""The console as a program: its options and the exit code of a script.
+"""The console as a program: its options and the exit code for scripts.
 
-Names and values are those other programs know.
+Names and values are those of existing programs.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from pathlib import PurePath
 from bot.core.facts import Fact
 from bot.core.states import OverallStatus, Status
 
-# The options, settled into one configuration. Whether a folder exists and whether somebody sits
-# at a terminal is passed in.
+# Resolves the options into one configuration. Whether a folder exists and whether a terminal is attached is passed in.
 
 
 class ProjectMode(StrEnum):
     TEMP = "temp"
-    """In a fresh copy of the project, below the folder for temporary files."""
+    """In a fresh copy of the project below the folder for temporary files."""
     FIXED = "fixed"
     """In the project itself."""
 
@@ -29,7 +28,7 @@ class ReplExecutionMode(StrEnum):
 
 
 class ReplOptions(Fact):
-    """What was written behind `gwt-bot console`. None: nothing was said about it."""
+    """The options of `gwt-bot console`. `None`: not given."""
 
     project: str | None = None
     project_mode: ProjectMode | None = None
@@ -41,19 +40,19 @@ class ReplOptions(Fact):
 
 
 class ReplConfig(Fact):
-    """What follows from them."""
+    """The configuration that follows from the options."""
 
     project: str
-    """Absolute."""
+    """An absolute path."""
     project_mode: ProjectMode
     project_root: str | None
-    """None: the copy that is made of the project."""
+    """`None`: a copy of the project is made."""
     print_project_path: bool
     non_interactive: bool
     exit_on_eof: bool
     wait: bool
     named: bool
-    """Somebody said where to work; else it is the usual repository, or the one of the channel."""
+    """Whether the folder was given explicitly; if not, it is the default repository or the channel's."""
     warnings: tuple[str, ...] = ()
 
     @property
@@ -63,13 +62,16 @@ class ReplConfig(Fact):
 
 
 class OptionProblem(Exception):  # noqa: N818 - what is wrong, for whoever tells it
-    """What is wrong with the options, in a sentence that says what to do."""
+    """An invalid option, with a sentence that says what to do."""
 
 
 def resolve_options(
     options: ReplOptions, here: str, *, terminal: bool, is_folder: Callable[[str], bool]
 ) -> ReplConfig:
-    """`here`: the usual repository; `terminal`: whether somebody sits at one. Raises OptionProblem."""
+    """Return the configuration.
+
+    `default_repository`: the default repository; `terminal`: whether a terminal is attached. Raises OptionProblem.
+    """
     scripted = options.non_interactive or not terminal
     mode = options.project_mode or (ProjectMode.TEMP if scripted else ProjectMode.FIXED)
     project = str(PurePath(here) / options.project) if options.project else here
@@ -92,7 +94,7 @@ def resolve_options(
 def _project_root(
     options: ReplOptions, mode: ProjectMode, project: str, is_folder: Callable[[str], bool]
 ) -> tuple[str | None, tuple[str, ...]]:
-    """Where the work is done, and what should be said about it."""
+    """Return the folder to work in and the warnings about it."""
     root = options.project_root
     if mode is ProjectMode.TEMP:
         if root is None:
@@ -114,11 +116,11 @@ def _project_root(
     return root, ("--project is ignored: --project-root names the folder.",) if both else ()
 
 
-# How the sessions of a script stand, and the exit code that follows from it.
+# The state of a script's sessions, and the exit code that follows from it.
 
 
 class ExitCode:
-    """How a script learns what came of it."""
+    """The exit codes that tell a script the outcome."""
 
     COMPLETE = 0
     ERROR = 1
@@ -126,19 +128,19 @@ class ExitCode:
 
 
 class ThreadStanding(Fact):
-    """How the session of a thread stands once nothing moves in it any more without a person."""
+    """The state of a thread's session once it cannot go on without a person."""
 
     session: str = ""
-    """Empty: there is none."""
+    """The session's id; empty if there is none."""
     title: str = ""
     status: str = ""
     phase: str = ""
     overall: OverallStatus | None = None
-    """Of one that has ended."""
+    """The outcome, if the session has ended."""
     waits_for: tuple[str, ...] = ()
-    """The titles of what a person is asked."""
+    """The titles of the questions to a person."""
     trouble: str = ""
-    """What it waits for outside."""
+    """The outside problem that it waits for."""
 
     @property
     def exit_code(self) -> int:
@@ -152,7 +154,7 @@ class ThreadStanding(Fact):
 
 
 def exit_code(standings: Iterable[ThreadStanding], *, errors: int) -> int:
-    """An error counts more than what is not complete."""
+    """Return the exit code of all sessions together. An error takes precedence over "incomplete"."""
     codes = {one.exit_code for one in standings}
     if errors or ExitCode.ERROR in codes:
         return ExitCode.ERROR

@@ -1,6 +1,6 @@
-"""The one way in: is it allowed, was it heard before, is it written down, which session is it for.
+"""Where every event from a chat enters: checks permission, removes duplicates, writes to disk, and finds the session.
 
-One thread is one session, for ever.
+A thread belongs to one session for ever.
 """
 
 from __future__ import annotations
@@ -51,11 +51,6 @@ from bot.steps.branches.work import BranchMode, BranchOwners
 from bot.steps.decisions import held_back
 from bot.steps.intents.knowledge import Knowledge
 from bot.steps.intents.work import Intents, is_run
-
-# The desk: who may, was it heard before, is it written down, which session is it for. The one way
-# in.
-#
-# One thread is one session, for ever.
 
 log = logging.getLogger("bot.desk")
 SETTLING = 0.2
@@ -121,9 +116,9 @@ class Desk:
         )
 
     async def open(self, only: frozenset[str] | None = None) -> None:
-        """Bring back every session that is not over; only when all are back may any hold its place.
+        """Restore every unfinished session, or only those in `only`; the others stay on disk for a later start.
 
-        `only`: no others than these, which stay as they are for a start that wants them.
+        No session may hold its slot in the repository queue before all are restored.
         """
         for listed in self._world.store.sessions():
             self._awake.note(listed)
@@ -143,7 +138,7 @@ class Desk:
         self._page = asyncio.create_task(self._looking.keep_up(), name="the page")
 
     async def close(self) -> None:
-        """Agents work on; everything that matters is on disk."""
+        # Agents keep working; everything that matters is on disk.
         await self._answers.close()
         await self._knowledge.close()
         if self._page:
@@ -154,7 +149,7 @@ class Desk:
         await self._world.registrar.close()
 
     async def take(self, thread: Thread, event: FromPeople) -> bool:
-        """Returns when the event is on disk; False: it was refused, and the person told."""
+        """Accept an event; return once it is on disk. `False` if it was refused; then the person has been told."""
         if (answered := await self._once.known(event)) is not None:
             return answered
         event = addressed_to_bot(event)
@@ -176,7 +171,7 @@ class Desk:
         return await self._heard(thread, event)
 
     async def _heard(self, thread: Thread, event: Said | Edited | Pressed | Commanded) -> bool:
-        """By the session of the thread, or by the one that begins with it."""
+        """Pass the event to the thread's session, or start one with it."""
         actor = self._awake.actor_of(thread)
         if actor is None:
             return await self._begun(thread, event)
@@ -190,7 +185,7 @@ class Desk:
         return True
 
     async def _begun(self, thread: Thread, event: Said | Edited | Pressed | Commanded) -> bool:
-        """A session begins with a request, also where its file was broken and put aside."""
+        # Only a request starts a session, even where the thread's old session file was broken and set aside.
         why = self._beginning.problem(thread, event)
         if why or not (isinstance(event, Said) and is_request(thread, event)):
             said = self._pointing.say(thread, event, why or NOTHING_HERE)
@@ -206,7 +201,7 @@ class Desk:
         return self._measure.problem(event, now, begins=begins, open_now=self._awake.open)
 
     async def _turn_away(self, thread: Thread, event: FromPeople, why: str) -> bool:
-        """It is too much: told once in a while, and to them alone."""
+        """Refuse an event that exceeds a limit. The person is told privately, and not every time."""
         now = self._world.clock.now()
         self._auditing.refused(thread, event, why)
         if self._too_much.worth_telling(thread, event.by, now):
@@ -214,9 +209,10 @@ class Desk:
         return False
 
     def _overheard(self, thread: Thread, event: FromPeople) -> bool:
-        """People talk to each other: a word that is not for the bot counts in a session's thread, from those who may.
+        """Whether the event is not for the bot: people also talk to each other.
 
-        An edit counts where the session has heard the message that was edited.
+        Unaddressed messages count only in a session's thread and from users with the right role; edits only if the
+        session has heard the original message.
         """
         session_id, actor = self._awake.id_in(thread), self._awake.now_in(thread)
         if isinstance(event, Edited):
@@ -243,27 +239,27 @@ class Desk:
         return True
 
     def broken(self) -> tuple[str, ...]:
-        """What could not be read at the start, a sentence each."""
+        """Return what could not be read at the start, one sentence each."""
         return (*self._world.store.broken, *self._world.audit.broken)
 
     def unfinished(self) -> tuple[str, ...]:
-        """What was not finished at the start, a sentence each."""
+        """Return the sessions that were unfinished at the start, one sentence each."""
         return overview.unfinished_lines(self._awake.unfinished())
 
     async def welcome(self, thread: Thread, person: Person) -> None:
-        """What has not been finished, with the words that go on with it or give it up."""
+        """Show the unfinished sessions, with the commands that continue or discard them."""
         if unfinished := self._awake.unfinished():
             body = overview.unfinished(unfinished)
             card = AnswerCard(key="welcome", title="Unfinished sessions", body=body)
             await self._pointing.whisper(thread, person, card)
 
     async def settled(self) -> None:
-        """Until every session waits for a person or for something outside, or is over."""
+        """Wait until every session waits for a person or for something outside, or is over."""
         while not all(actor.quiet for actor in self.actors()):
             await self._world.clock.sleep(SETTLING)
 
     async def rest(self, thread: Thread) -> ThreadStanding:
-        """Until nothing moves in the session of that thread without a person, its logs written; how it stands then."""
+        """Wait until the thread's session cannot go on without a person and its logs are written; return its state."""
         while (actor := self._awake.now_in(thread)) and not actor.resting:
             await self._world.clock.sleep(SETTLING)
         await self._world.logbook.written()
@@ -272,7 +268,7 @@ class Desk:
         return status_data.standing(session) if session else ThreadStanding()
 
     async def tell(self, about: str, of: str) -> JsonValue:
-        """How things stand, for a program to read. Raises Refused where there is no such session."""
+        """Return status data for programs. Raises Refused if there is no such session."""
         world = self._world
         if about == "inbox":
             paths = (world.rules.repository, *world.rules.repositories.values())
@@ -285,8 +281,8 @@ class Desk:
         return self._awake.actors()
 
     def _may_approve(self, session: Session, event: FromPerson) -> bool:
-        """To say yes to a plan is to approve it, whether by button or in words; also where the plan comes first while
-        the word still waits."""
+        # Agreeing to a plan in words is an approval like pressing the button. While a plan is being specified, too: it
+        # may be shown before a waiting message is decided on.
         changing = session.phase is Phase.EXECUTING and session.change is not None
         if session.phase not in (Phase.SPECIFYING, Phase.APPROVING) and not changing:
             return True
@@ -296,7 +292,7 @@ class Desk:
     async def _refuse(self, thread: Thread, event: FromPeople) -> bool:
         log.warning("refused at the gate", extra={"data": {"by": event.by.id, "event": event.id}})
         self._auditing.refused(thread, event, NOT_ALLOWED, self._awake.id_in(thread))
-        # who may not come in is told so by the page itself
+        # the home page itself tells the visitor
         silent = isinstance(event, Visited)
         if not silent and self._refusals.worth_telling(thread, event.by, self._world.clock.now()):
             await self._once.answered(
@@ -305,7 +301,7 @@ class Desk:
         return False
 
     def _begin_elsewhere(self, thread: Thread, session_id: str, event: Begun) -> None:
-        """Another session wants one, in a thread that was opened for it."""
+        """Start a session that another session asked for, in a thread opened for it."""
         if session_id in self._awake:
             return
         begun_by = self._awake.session_in(event.origin) if event.origin else None
@@ -313,7 +309,10 @@ class Desk:
             self._awake.wake(record)
 
     def _one_more(self, by: Person, session_id: str) -> str:
-        """What is asked for in a session's thread is measured as any request is."""
+        """Return why this person may not start another session, or an empty string.
+
+        A request made within a session's thread counts like any other.
+        """
         if session_id in self._awake or self._awake.on_disk(session_id):
             return ""
         now = self._world.clock.now()
@@ -331,27 +330,27 @@ class Desk:
         return ""
 
     async def fell_over(self) -> str:
-        """The next session that a bug has ended. The others live on."""
+        """Wait for the next session that is ended by a bug, and return its id. The others go on."""
         return await self._awake.fell_over()
 
     def _woken(self, session: Session) -> Woken:
-        """Nothing goes on unasked if the operator wants it so, or if nobody could be told about it."""
+        # Nothing continues unasked if the operator wants it so, or if nobody could be told because the session's chat
+        # is not connected.
         mute = session.thread.platform not in self._world.chats
         hold = self._world.rules.hold_on_restart or mute
         return Woken(**self._world.mark(), restarted=True, hold=hold)
 
 
-# What people say to each other in a session's thread: not for the bot. From those who may not, it
-# is context at most.
+# Messages in a session's thread that are not for the bot. From users without permission they are context at most.
 
 LONGEST = 400
 """Characters of one message that are kept as context."""
 
 
 def addressed_to_bot(event: FromPeople) -> FromPeople:
-    """`branch out` among people is talk. Whoever means the command mentions the bot, or types its sign.
+    """Return a command as plain talk unless it addresses the bot by a mention or its sign:
 
-    `model <address> <name>` says what the form for it would say.
+    `branch out` among people is talk. `model <address> <name>` becomes the event that its form would send.
     """
     if not isinstance(event, Commanded):
         return event
@@ -371,12 +370,15 @@ class OverheardTalk:
         self._gate = gate
         self._world = world
         self._kept = Refusals()
-        """So much from one person and in one channel within a while; the rest is not kept."""
+        """Limits what is kept per person and per channel within a time window."""
 
     def overheard(
         self, thread: Thread, event: FromPeople, session_id: str, actor: Actor | None
     ) -> bool:
-        """Whether it was said in passing, and is dealt with. `session_id`: empty where no session lives in the thread."""
+        """Whether the message is not for the bot and needs no further handling.
+
+        `session_id`: empty if the thread has no session.
+        """
         if not isinstance(event, Said | Commanded) or event.mention:
             return False
         if not session_id:
@@ -388,20 +390,20 @@ class OverheardTalk:
         return True
 
     def _keep(self, thread: Thread, event: Said, actor: Actor) -> None:
-        """It must spend neither the disk nor the model's room."""
+        # Limited in number and length, so that it fills neither the disk nor the model's context.
         if not self._kept.worth_telling(thread, event.by, self._world.clock.now()):
             return
-        # what is never kept need not be masked; half a secret at the cut is not kept either
+        # mask at most ten times what is kept; mask before cutting, as half a secret would not be recognised
         text = self._world.masker.mask(event.text[: 10 * LONGEST])[:LONGEST]
         try:
             actor.hear(Overheard(id=event.id, at=event.at, by=event.by, text=text))
         except Unavailable as full:
-            # nobody waits for it: with a full disk it is simply not kept
+            # nobody waits for it: if the disk is full it is dropped
             log.warning("context was not kept", extra={"data": {"why": full.reason}})
 
 
-# The bot's own page: shown to whoever comes, kept up to date while they may look, and where an
-# operator chooses the model.
+# The bot's home page: shown to each visitor, kept up to date while they may be looking, and where an operator chooses
+# the model.
 
 
 @dataclass(frozen=True)
@@ -421,11 +423,11 @@ class HomePage:
         return True
 
     async def keep_up(self) -> None:
-        """Until cancelled."""
+        """Keep the pages up to date until cancelled."""
         await self.world.visits.keep_up(self.world.clock, self._show)
 
     async def _show(self, thread: Thread, person: Person) -> None:
-        """Only in its own place: elsewhere everybody might see it."""
+        # Only on the visitor's own page: elsewhere everybody might see it.
         if thread.home:
             entries, _ = await self.intents.waiting(thread)
             card = await overview.home(self.world, self.gate, self.awake(), thread, person, entries)

@@ -1,6 +1,6 @@
-"""Patches: cut to a size that a prompt can hold, and read line by line.
+"""Shortens patches to a size that fits a prompt, and reads them line by line.
 
-One pass, whatever stands in it; what is no patch is no error.
+Single pass; text that is not a patch is no error.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-# A patch within bounds: whole if it fits, else every file by name and as many whole hunks as fit,
-# small files first.
+# Shorten a patch: whole if it fits, otherwise the names of all files and as many whole hunks as fit, smallest files
+# first.
 
 _FILE = "diff --git "
 _HUNK = "@@ "
@@ -31,7 +31,7 @@ class Patch:
 
     path: str
     head: str
-    """Its first line, as git wrote it."""
+    """The first line, as git wrote it."""
     kind: str = "changed"
     binary: bool = False
     hunks: list[str] = field(default_factory=list[str])
@@ -44,7 +44,7 @@ class Patch:
 
     @property
     def named(self) -> str:
-        """Its line in the summary."""
+        """Return its line in the summary."""
         if self.binary:
             return f"{self.path} ({self.kind}, binary)\n"
         lock = ", lock file" if self.lock else ""
@@ -52,7 +52,7 @@ class Patch:
 
 
 def shorten_patch(diff: str, limit: int) -> str:
-    """At most `limit` characters of a patch."""
+    """Return at most `limit` characters of a patch."""
     if len(diff) <= limit:
         return diff
     files = split_patch(diff)
@@ -64,7 +64,10 @@ def shorten_patch(diff: str, limit: int) -> str:
 
 
 def split_patch(diff: str) -> list[Patch]:
-    """The files of a patch. Lines end with \\n alone: a form feed or a Japanese line separator is text."""
+    r"""Split a patch into its files.
+
+    Only \n ends a line: a form feed or a Unicode line separator is part of the text.
+    """
     found: list[Patch] = []
     in_hunks = False
     for line in _lines(diff if diff.endswith("\n") else f"{diff}\n"):
@@ -82,7 +85,7 @@ def split_patch(diff: str) -> list[Patch]:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """With their ends; nothing is lost."""
+    """Yield the lines with their line ends."""
     start = 0
     while start < len(text):
         end = text.find("\n", start) + 1 or len(text)
@@ -97,7 +100,7 @@ def _take_line(patch: Patch, line: str) -> None:
 
 
 def _read_head_line(patch: Patch, line: str) -> None:
-    """A line between the head and the hunks."""
+    """Read a line between the head and the hunks."""
     text = line.rstrip("\n")
     if text.startswith("new file mode"):
         patch.kind = "new"
@@ -108,12 +111,12 @@ def _read_head_line(patch: Patch, line: str) -> None:
     elif text.startswith(("Binary files ", "GIT binary patch")):
         patch.binary = True
     elif text.startswith(("--- ", "+++ ")) and text[4:].rstrip("\t") != "/dev/null":
-        # git puts a tab behind a name with blanks in it
+        # git appends a tab to a name that contains blanks
         patch.path = _unquoted(text[4:].rstrip("\t"))[2:] or patch.path
 
 
 def _path_in_head(line: str) -> str:
-    """`diff --git a/x b/x`: the same name twice, unless a later line tells more."""
+    """Return the path in `diff --git a/x b/x`, assuming that both are the same. A later line may correct it."""
     names = line.removeprefix(_FILE).rstrip("\n")
     quoted = _QUOTED.search(names)
     if quoted and names.endswith('"'):
@@ -122,7 +125,7 @@ def _path_in_head(line: str) -> str:
 
 
 def _unquoted(name: str) -> str:
-    """git quotes names with odd characters, byte by byte."""
+    """Return the plain name. git quotes unusual characters byte by byte."""
     quoted = _QUOTED.fullmatch(name)
     if quoted is None:
         return name
@@ -136,7 +139,7 @@ def _byte(escape: re.Match[bytes]) -> bytes:
 
 
 def _summary(files: Sequence[Patch], limit: int) -> str:
-    """How much it is and which files; they may take half the room. Those that are only named come last."""
+    """Return the totals and the list of files, in at most half of the room. Lock files and binary files come last."""
     added, removed = sum(f.added for f in files), sum(f.removed for f in files)
     counted = f"Files: {len(files)}, +{added} −{removed}\n"
     head = f"{counted}Too long to be shown whole. Of lock files and binary files only the name is told.\n"
@@ -160,7 +163,7 @@ def _more(count: int) -> str:
 
 
 def _hunks(files: Iterable[Patch], room: int) -> Iterator[str]:
-    """The smallest files first: so the most files are seen. What is left out is marked."""
+    """Yield hunks of the smallest files first, so that as many files as possible are shown. Omissions are marked."""
     worth = [f for f in files if f.hunks and not (f.binary or f.lock)]
     worth.sort(key=lambda f: sum(map(len, f.hunks)))
     for patch in worth:
@@ -170,7 +173,10 @@ def _hunks(files: Iterable[Patch], room: int) -> Iterator[str]:
 
 
 def _fitting_hunks(patch: Patch, room: int) -> str:
-    """The hunks that fit; of a file whose first hunk alone is too long (a new one, say) its beginning."""
+    """Return the hunks of a file that fit.
+
+    If the first hunk alone is too long, as in a new file, return its beginning.
+    """
     left = room - len(patch.head) - len(_left_out(patch, len(patch.hunks)))
     shown: list[str] = []
     for hunk in patch.hunks:
@@ -189,7 +195,7 @@ def _left_out(patch: Patch, hunks: int) -> str:
 
 
 def _beginning(patch: Patch, room: int) -> str:
-    """A hunk cut between two lines, if that shows anything of it."""
+    """Return the first lines of the first hunk, or an empty string if fewer than two fit."""
     mark = f"[the rest of {patch.path} is left out]\n"
     left = room - len(patch.head) - len(mark)
     shown: list[str] = []
@@ -202,7 +208,7 @@ def _beginning(patch: Patch, room: int) -> str:
 
 
 def _cut(text: str, limit: int) -> str:
-    """What is no patch: whole lines, or a part of the first one that splits nothing people see as one character."""
+    """Cut text that is not a patch: at a line end, or within the first line without splitting a visible character."""
     kept = text[: max(limit, 0)]
     if "\n" in kept:
         return kept[: kept.rindex("\n") + 1]
@@ -213,33 +219,33 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _clings(before: str, char: str) -> bool:
-    """A combining mark, or one half of a joined emoji."""
+    """Whether `char` belongs to the character before it: a combining mark or a joined emoji."""
     return unicodedata.category(char) in {"Mn", "Me", "Mc"} or "\u200d" in (before, char)
 
 
-# A patch, line by line: what each file loses, gains and keeps.
+# A patch line by line: what each file loses, gains and keeps.
 
 LONGEST_LINE = 600
-"""Characters that are looked at. What is longer was not written by hand."""
+"""Characters of a line that are looked at. Longer lines were not written by hand."""
 _RENAMED = "rename from "
 
 
 class DiffLine(NamedTuple):
     mark: str
-    """What git put before it: `-`, `+` or a blank."""
+    """git's prefix: `-`, `+` or a blank."""
     text: str
     run: int
-    """Lines with the same number stand together, with nothing unchanged between them."""
+    """Adjacent changed lines share a number: there is no unchanged line between them."""
 
 
 @dataclass
 class Hunk:
     header: str
-    """What git wrote behind the figures: often the function around it."""
+    """What git wrote after the line numbers, often the enclosing function."""
     lines: list[DiffLine] = field(default_factory=list[DiffLine])
 
     def side(self, mark: str) -> Iterator[DiffLine]:
-        """As it was (`-`) or as it is (`+`)."""
+        """Yield the lines of the old (`-`) or the new (`+`) version."""
         return (line for line in self.lines if line.mark in (" ", mark))
 
 
@@ -249,11 +255,11 @@ class FileChange:
 
     path: str
     kind: str
-    """new, deleted, changed or renamed."""
+    """"new", "deleted", "changed" or "renamed"."""
     before: str
-    """Its path until then."""
+    """Its path before the patch."""
     binary: bool = False
-    """It is shown as no text: what was changed in it is not to be seen."""
+    """git shows no text for it, so what changed is not visible."""
     hunks: list[Hunk] = field(default_factory=list[Hunk])
 
     @property
@@ -262,7 +268,7 @@ class FileChange:
 
 
 def read_patch(diff: str) -> list[FileChange]:
-    """The files of a patch. What stands before the first one is none."""
+    """Return the files of a patch. Text before the first file is ignored."""
     found: list[FileChange] = []
     head: list[str] = []
     run = 0
@@ -284,7 +290,7 @@ def read_patch(diff: str) -> list[FileChange]:
 
 
 def _file_of_head(found: list[FileChange], head: list[str]) -> None:
-    """The file whose head this is, if it is one. Its lines are used up."""
+    """Add the file that these head lines describe, if any, and clear the lines."""
     for patch in split_patch("\n".join(head)) if head else []:
         renamed = [line for line in head if line.startswith(_RENAMED)]
         before = renamed[0].removeprefix(_RENAMED) if renamed else patch.path

@@ -17,23 +17,23 @@ from __future__ import annotations
 
 
 class BotError(Exception):
-    """Everything the bot raises on purpose."""
+    """Every error that the bot raises on purpose."""
 
 
 class SettingsError(BotError):
-    """The settings do not allow a start. The message lists every problem, one a line."""
+    """The settings do not allow a start. The message lists every problem, one per line."""
 
 
 class IllegalMoveError(BotError):
-    """A state was asked to become one it cannot become."""
+    """The rules asked for a state change that is not allowed."""
 
 
 class BrokenStateError(BotError):
-    """A saved file cannot be read. The message says where it was put."""
+    """A saved file cannot be read. The message says where it was moved to."""
 
 
 class PortError(BotError):
-    """The outside world did not do what was asked. `remedy` says what a person can do about it."""
+    """Something outside the bot failed. `remedy` says what a person can do about it."""
 
     def __init__(self, reason: str, remedy: str = "") -> None:
         super().__init__(reason)
@@ -54,8 +54,8 @@ class Refused(PortError):  # noqa: N818
 
 
 class Lost(Refused):
-    """What was made for a task is gone, or is not what it was any more."""
+    """The worktree or branch of a task is gone, or was changed by hand."""
 
 
 class Away(Refused):
-    """The repository was moved, or another one stands in its place."""
+    """The repository was moved, or another one has taken its place."""

@@ -1,7 +1,8 @@
-"""Everything that can happen to a session. An event is a fact: it carries data and a time, never behaviour.
+"""Every event that can happen to a session.
 
-People's events carry the platform's own id, so that hearing one twice is noticed. A result names the order it
-answers, so that the order is not given again while its result still waits to be decided on.
+An event is a fact: it has data and a time, never behaviour. Events from people carry the platform's own id, so that
+duplicates are noticed. A result names the order it answers, so that the order is not given again while its result waits
+to be decided on.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from bot.core.talk import Affected, WordKind
 from bot.core.tampering.signs import Flag
 from bot.core.task import PullText, SmallerTask, Workspace
 
-# What every event has: an id, a time; who did it, or which order it answers.
+# What every event has: an id and a time, and who caused it or which order it answers.
 
 
 class Happening(Fact):
@@ -36,11 +37,11 @@ class Happening(Fact):
 class FromPerson(Happening):
     by: Person
     may_stop: bool = True
-    """Whether this one may end agents: the gate says so, whoever delivers it."""
+    """Whether this person may end agents. Set by the gate, whatever the chat delivers."""
 
 
 class Result(Happening):
-    """What came of an order."""
+    """The result of an order."""
 
     answers: Exact
     usage: Usage = Usage()
@@ -50,7 +51,7 @@ class Result(Happening):
 
 
 class Attached(Fact):
-    """A file that came with a message, as text; or why it could not be read."""
+    """A file that came with a message, as text, or why it could not be read."""
 
     name: str
     text: str = ""
@@ -63,28 +64,30 @@ class Said(FromPerson):
     mention: bool = True
     files: tuple[Attached, ...] = ()
     repository: str = ""
-    """The folder it is about, where whoever runs the bot named one; it counts only where a session begins."""
+    """The folder to work in, if the operator named one. It counts only when it starts a session."""
     copy_of: str = ""
-    """What that folder is a temporary copy of."""
+    """The project that the folder is a temporary copy of."""
     unattended: bool = False
-    """A script says it: nobody is there for a question in between."""
+    """Sent by a script: nobody can answer a question in between."""
     waited: bool = False
-    """It was said while its session was paused: it goes on with that session, or goes with it."""
+    """It was received while the session was paused: it is handled when the session resumes, or dropped with it."""
     offered: str | None = None
-    """What could be approved when it was heard; none: it was not noted. Times do not tell: the clocks of a platform and
-    of this machine differ, and either may be set back."""
+    """The offer that was open for approval when this was received; `None` if that was not recorded.
+
+    Times cannot be compared instead: the clocks of the platform and of this machine differ, and either may be set back.
+    """
     unseen: tuple[str, ...] = ()
-    """Keys of cards with buttons that stand after it in its thread, by the platform's own order."""
+    """The keys of cards with buttons that stand below it in its thread, in the platform's own order."""
 
 
 class Edited(FromPerson):
-    """Somebody has edited a message that a session has heard."""
+    """Somebody edited a message that a session has heard."""
 
     kind: Literal["edited"] = "edited"
     of: str
-    """The id of the event that the message was."""
+    """The id of the event that the original message caused."""
     text: str
-    """What it says now."""
+    """The new text."""
 
 
 class Pressed(FromPerson):
@@ -93,7 +96,7 @@ class Pressed(FromPerson):
     about: str = ""
     text: str = ""
     answers: dict[int, str] = Field(default_factory=dict[int, str])
-    """By the number of the question."""
+    """Answers by number of the question."""
 
 
 class Commanded(FromPerson):
@@ -103,20 +106,20 @@ class Commanded(FromPerson):
 
 
 class Opened(FromPerson):
-    """Somebody opens the form behind a button. Nothing happens but that they are let, or told why not."""
+    """Somebody opens the form behind a button. It is only checked whether they may; if not, they are told why."""
 
     kind: Literal["opened"] = "opened"
     verb: Verb
 
 
 class Visited(FromPerson):
-    """Somebody opens the bot's own page, and is shown how everything stands."""
+    """Somebody opens the bot's home page."""
 
     kind: Literal["visited"] = "visited"
 
 
 class Configured(FromPerson):
-    """Somebody says in a form which model is to be asked."""
+    """Somebody chooses the model in a form."""
 
     kind: Literal["configured"] = "configured"
     base_url: str = ""
@@ -124,24 +127,24 @@ class Configured(FromPerson):
 
 
 class Continued(FromPerson):
-    """What somebody asked for in a thread of its own, and then said that it goes on with this finished session."""
+    """A request made in a thread of its own, which its author then declared to continue this finished session."""
 
     kind: Literal["continued"] = "continued"
     text: str
 
 
 class Overheard(FromPerson):
-    """What somebody who may not ask for anything said to others in the thread: context, and never more."""
+    """What somebody without permission wrote to others in the thread: context, never a request."""
 
     kind: Literal["overheard"] = "overheard"
     text: str
 
 
 FromPeople = Said | Edited | Pressed | Commanded | Opened | Visited | Configured
-"""What a chat delivers."""
+"""The events that a chat delivers."""
 
 
-# What came of understanding a request, planning it, and judging what people say.
+# Results of understanding a request, of planning it, and of judging what people write.
 
 
 class Surveyed(Result):
@@ -155,12 +158,12 @@ class Surveyed(Result):
     hosted: Hosted | None = None
     unattended: bool = False
     brought: tuple[str, ...] = ()
-    """What the repository has agents do."""
+    """What the repository's own configuration makes agents do."""
     sandboxed: bool = False
     user: str = ""
-    """As whom agents run."""
+    """The user account that agents run as."""
     other_agents: Annotated[dict[str, str], EXACT] = Field(default_factory=dict[str, str])
-    """Those that are ready besides, with their flags."""
+    """Other agents that are ready, with their flags."""
 
 
 class Scanned(Result):
@@ -169,14 +172,14 @@ class Scanned(Result):
 
 
 class WishPart(Fact):
-    """A part of a wish that is too large for one plan."""
+    """One part of a request that is too large for one plan."""
 
     title: str
     body: str
 
 
 class QuestionsFound(Result):
-    """The request was read: what it is, and what must be settled before it is planned."""
+    """The request was read: what it is, and which questions must be answered before planning."""
 
     kind: Literal["questions_found"] = "questions_found"
     title: str
@@ -187,19 +190,19 @@ class QuestionsFound(Result):
     vague: Vague | None = None
     dry_run: bool = False
     parts: tuple[WishPart, ...] = ()
-    """It is too large for one plan; these are not."""
+    """The parts into which a request too large for one plan is split."""
     earlier: Earlier | None = None
 
 
 class AnswersRead(Result):
-    """What somebody's words answer."""
+    """Which questions a message answers."""
 
     kind: Literal["answers_read"] = "answers_read"
     words_id: Exact
     found: dict[int, str]
-    """By the number of the question."""
+    """Answers by number of the question."""
     defaults: bool = False
-    """The rest takes its defaults."""
+    """The remaining questions take their defaults."""
     unclear: tuple[int, ...] = ()
 
 
@@ -209,7 +212,7 @@ class DocumentWritten(Result):
     drafts: tuple[TaskDraft, ...] = ()
     parallelism: int = 2
     score: int | None = None
-    """How good the tasks are, of 100; none: nobody could judge it."""
+    """The quality of the tasks, 0 to 100; `None` if nothing could judge it."""
 
 
 class PlanAnalysed(Result):
@@ -219,7 +222,7 @@ class PlanAnalysed(Result):
     forecast: Forecast = Forecast()
     policy: Policy = Policy()
     test_problem: str = ""
-    """Why the command that runs the tests will not work here, as far as is seen without running it."""
+    """Why the test command will not work here, as far as can be seen without running it."""
 
 
 class BaseSeen(Result):
@@ -229,11 +232,11 @@ class BaseSeen(Result):
     base: Base
     brought: tuple[str, ...] = ()
     commits: int = 0
-    """How many came since the commit the plan was made for."""
+    """How many commits were added since the commit of the plan."""
     files: tuple[str, ...] = ()
-    """What they changed."""
+    """The files that those commits changed."""
     scan: Scan | None = None
-    """Of the new commit, where it is another one."""
+    """The scan of the new commit, if the base has moved."""
 
 
 class WordsJudged(Result):
@@ -241,12 +244,12 @@ class WordsJudged(Result):
     words_id: Exact
     what: WordKind
     reply: str = ""
-    """The answer to a question."""
+    """The answer, if the message is a question."""
     reason: str = ""
 
 
 class ImpactJudged(Result):
-    """Which tasks a change touches; the others never notice."""
+    """Which tasks a change touches; the others are not affected."""
 
     kind: Literal["impact_judged"] = "impact_judged"
     change_id: Exact
@@ -255,7 +258,7 @@ class ImpactJudged(Result):
 
 
 class ContinuationJudged(Result):
-    """Is what was said after the end more of the same, something new, or nothing to be done?"""
+    """Whether a message after the end continues the session, is a new request, or needs nothing."""
 
     kind: Literal["continuation_judged"] = "continuation_judged"
     words_id: Exact
@@ -268,12 +271,12 @@ class StepChosen(Result):
     kind: Literal["step_chosen"] = "step_chosen"
     step_id: Exact
     option: str
-    """Empty: the model gave no usable answer."""
+    """Empty if the model gave no usable answer."""
     reason: str = ""
 
 
 class SessionOpened(Result):
-    """A part of this session's wish has a session of its own."""
+    """A part of this session's request has a session of its own now."""
 
     kind: Literal["session_opened"] = "session_opened"
     session: Exact
@@ -281,7 +284,7 @@ class SessionOpened(Result):
 
 
 class PassedOn(Result):
-    """The request was given to an earlier session."""
+    """The request was handed over to an earlier session."""
 
     kind: Literal["passed_on"] = "passed_on"
     session: Exact
@@ -291,11 +294,11 @@ class TalkSummarised(Result):
     kind: Literal["talk_summarised"] = "talk_summarised"
     summary: str
     messages: int
-    """How many of the oldest it stands for."""
+    """How many of the oldest messages the summary replaces."""
 
 
 class WorkDescribed(Result):
-    """Title and body for a pull request, from the diff."""
+    """Title and body of a pull request, written from the diff."""
 
     kind: Literal["work_described"] = "work_described"
     task_id: Exact
@@ -308,7 +311,7 @@ class DocumentsCommitted(Result):
     commit: Exact
 
 
-# What came of running agents, looking at their work, and merging it.
+# Results of running agents, looking at their work, and merging it.
 
 
 class PlaceGranted(Result):
@@ -318,9 +321,9 @@ class PlaceGranted(Result):
 class PlaceAwaited(Result):
     kind: Literal["place_awaited"] = "place_awaited"
     position: int
-    """How many sessions stand before it; 0: it holds the place."""
+    """How many sessions are ahead in the queue; 0 if it holds the slot."""
     waiting: int = 0
-    """How many wait in all."""
+    """How many sessions wait in total."""
 
 
 class BranchesListed(Result):
@@ -333,13 +336,13 @@ class WorkspaceReady(Result):
     task_id: Exact
     workspace: Workspace
     conflicts: tuple[str, ...] = ()
-    """Files in which the predecessor's work collides; the merge was aborted."""
+    """Files that conflict with the work of a dependency; the merge was aborted."""
     conflicting: Exact = ""
-    """The id of that predecessor."""
+    """The id of the task whose work conflicts."""
 
 
 class NameTaken(Result):
-    """The branch or path belongs to somebody else."""
+    """The branch or path is already used by somebody else."""
 
     kind: Literal["name_taken"] = "name_taken"
     task_id: Exact
@@ -356,13 +359,13 @@ class RunStarted(Result):
 
 
 class SettingsChanged(Result):
-    """A run was not started: what its agent obeys is not what it was when somebody approved."""
+    """A run was not started: the settings that its agent obeys have changed since the approval."""
 
     kind: Literal["settings_changed"] = "settings_changed"
     run_id: Exact
     files: tuple[str, ...]
     mark: Exact
-    """Of how they look now."""
+    """A hash of the settings as they are now."""
 
 
 class DialogOpened(Result):
@@ -374,31 +377,31 @@ class DialogOpened(Result):
 
 
 class DialogClosed(Result):
-    """It no longer asks: it was answered, perhaps in the pane itself."""
+    """The dialog is gone: it was answered, perhaps in the pane itself."""
 
     kind: Literal["dialog_closed"] = "dialog_closed"
     run_id: Exact
 
 
 class DialogAnswered(Result):
-    """What somebody chose was typed."""
+    """The chosen answer was typed into the pane."""
 
     kind: Literal["dialog_answered"] = "dialog_answered"
     run_id: Exact
     dialog_id: Exact
     moved: bool
-    """Whether the screen has moved on."""
+    """Whether the screen has changed since."""
 
 
 class LookedIn(Result):
-    """What git says of a run that does not come to an end."""
+    """What git shows of a run that does not end."""
 
     kind: Literal["looked_in"] = "looked_in"
     run_id: Exact
     asked: bool
-    """Whether its agent was asked if it is done."""
+    """Whether the agent was asked if it is done."""
     why: str = ""
-    """Why not."""
+    """Why the agent was not asked."""
     commits: int = 0
     uncommitted: int = 0
 
@@ -410,14 +413,14 @@ class RunEnded(Result):
     log_path: Exact = ""
     evidence: Exact = ""
     report: str = ""
-    """What its agent has written down as its result."""
+    """The result that the agent wrote down."""
     report_evidence: Exact = ""
     noticed: Annotated[tuple[str, ...], EXACT] = ()
-    """Ids of observations that its agent has made."""
+    """Ids of the observations that the agent made."""
 
 
 class RunStopped(Result):
-    """A stopped run was looked after: who is still alive?"""
+    """A stopped run was checked for processes that are still alive."""
 
     kind: Literal["run_stopped"] = "run_stopped"
     run_id: Exact
@@ -429,20 +432,20 @@ class WorkSeen(Result):
     task_id: Exact
     work: Work
     unmerged: tuple[str, ...] = ()
-    """Branches of predecessors that should be in it, and are not."""
+    """Branches of dependencies that should be merged in and are not."""
     flags: tuple[Flag, ...] = ()
     touched: tuple[str, ...] = ()
-    """Files of the main checkout that changed while the run lasted."""
+    """Files of the main checkout that changed during the run."""
     verified_files: tuple[VerifiedFile, ...] = ()
     evidence: Exact = ""
     tests_found: str = ""
-    """What runs the tests, as the tree looks at its head."""
+    """The test command that the tree's own files suggest at its head."""
     tests_problem: str = ""
-    """Why that will not work here."""
+    """Why that test command will not work here."""
 
 
 class BaseChecked(Result):
-    """The tests were run at the base, or could not be."""
+    """The tests were run on the base, or could not be."""
 
     kind: Literal["base_checked"] = "base_checked"
     check: Check
@@ -455,7 +458,7 @@ class CheckRan(Result):
     check: Check
     evidence: Exact = ""
     problem: str = ""
-    """Why the command cannot be run at all; empty: it was run."""
+    """Why the command cannot be run at all; empty if it was run."""
 
 
 class WorkJudged(Result):
@@ -466,7 +469,7 @@ class WorkJudged(Result):
 
 
 class TaskReplanned(Result):
-    """Smaller tasks in place of one; none: nobody knows how to cut it."""
+    """The smaller tasks that replace one; empty if no split was found."""
 
     kind: Literal["task_replanned"] = "task_replanned"
     task_id: Exact
@@ -487,7 +490,7 @@ class PullOpened(Result):
 
 
 class PullsSeen(Result):
-    """Pull requests that look otherwise than when they were last told of."""
+    """Pull requests that have changed since they were last reported."""
 
     kind: Literal["pulls_seen"] = "pulls_seen"
     pulls: tuple[Pull, ...]
@@ -498,23 +501,23 @@ class PullMergeTried(Result):
     task_id: Exact
     tried: MergeTried
     overdue: bool = False
-    """Checks that have not appeared were waited for as long as they are."""
+    """Missing checks have been waited for as long as the settings allow."""
 
 
 class BaseTakenIn(Result):
-    """What the base holds now is merged into a task's branch, or collides with it."""
+    """The current base was merged into a task's branch, or conflicts with it."""
 
     kind: Literal["base_taken_in"] = "base_taken_in"
     task_id: Exact
     base: Exact
-    """The base's commit."""
+    """The commit of the base."""
     head: Exact = ""
     conflicts: tuple[str, ...] = ()
     pull: Pull | None = None
 
 
 class CollisionsSeen(Happening):
-    """Branches at work that would not merge with each other."""
+    """Task branches that would conflict with each other when merged."""
 
     kind: Literal["collisions_seen"] = "collisions_seen"
     collisions: tuple[Collision, ...]
@@ -531,9 +534,9 @@ class MergedLocally(Result):
     commit: Exact = ""
     check: Check | None = None
     problem: str = ""
-    """Why the base was left where it is. Empty: it was moved."""
+    """Why the base was not moved. Empty if it was."""
     conflicts: tuple[str, ...] = ()
-    """Files in which the branches collide with each other or with the base."""
+    """Files in which the branches conflict with each other or with the base."""
 
 
 class CleanedUp(Result):
@@ -541,7 +544,7 @@ class CleanedUp(Result):
     removals: tuple[Removal, ...]
     evidence: EvidenceInventory | None = None
     unlogged: Annotated[tuple[str, ...], EXACT] = ()
-    """Ids of tasks that are over, and whose log cannot be kept."""
+    """Ids of finished tasks whose log cannot be stored."""
     unlogged_because: str = ""
     unlogged_remedy: str = ""
 
@@ -551,11 +554,11 @@ class SummedUp(Result):
     text: str
 
 
-# What the bot itself notices: refusals, trouble outside, time, its own return and its own bugs.
+# What the bot itself notices: refusals, problems outside, the time, its own restart and its own bugs.
 
 
 class OrderFailed(Result):
-    """The world refused an order for good. `what` is the order's kind."""
+    """An order was refused for good. `what` is the order's kind."""
 
     kind: Literal["order_failed"] = "order_failed"
     what: Exact
@@ -563,46 +566,46 @@ class OrderFailed(Result):
     reason: str
     remedy: str = ""
     lost: bool = False
-    """Its worktree or branch is gone, or was moved by hand."""
+    """The worktree or branch is gone or was changed by hand."""
     away: bool = False
     """The repository itself is not where it was."""
 
 
 class Relinked(Happening):
-    """Somebody has said where the repository lies now."""
+    """Somebody named the repository's new location."""
 
     kind: Literal["relinked"] = "relinked"
     by: Person
     path: Exact = ""
-    """Where it was found; empty: it is not the session's."""
+    """The path that was found; empty if it is not the session's repository."""
     problem: str = ""
-    """Why not."""
+    """Why it is not the session's repository."""
 
 
 class Begun(Happening):
-    """A session that another one opened; this is its first event, in place of somebody's words."""
+    """The first event of a session that another session opened, in place of a user's message."""
 
     kind: Literal["begun"] = "begun"
     by: Person
     text: str
     intent: Intent | None = None
-    """As it is kept in the repository, where it is."""
+    """The intent as it is kept in the repository, if it is."""
     path: str = ""
-    """Of that repository."""
+    """The path of that repository."""
     title: str = ""
     parent: str | None = None
-    """The intent it is a part of."""
+    """The intent that it is a part of."""
     origin: Thread | None = None
-    """Where it comes from."""
+    """The thread in which the session was asked for."""
     origin_title: str = ""
 
 
 class TroubleBegan(Happening):
-    """Something outside does not answer; the bot goes on trying by itself."""
+    """Something outside does not answer; the bot keeps retrying."""
 
     kind: Literal["trouble_began"] = "trouble_began"
     order: Exact = ""
-    """The key of what cannot be done just now."""
+    """The key of the order that cannot be done at the moment."""
     reason: str
     remedy: str = ""
 
@@ -613,31 +616,31 @@ class TroubleEnded(Happening):
 
 
 class Ticked(Happening):
-    """It is time to say how things stand. The tails are what the panes show, by run id."""
+    """Time to report progress. `tails` holds what the panes show, by run id."""
 
     kind: Literal["ticked"] = "ticked"
     tails: dict[str, str] = Field(default_factory=dict[str, str])
     anew: bool = False
-    """The operator wants it said at the end of the thread each time (PROGRESS=post)."""
+    """The operator wants the report posted at the end of the thread each time (PROGRESS=post)."""
 
 
 class Woken(Happening):
-    """The bot is back, or looks around: whatever the states demand is ordered again."""
+    """The bot was restarted, or looks around: whatever the state demands is ordered again."""
 
     kind: Literal["woken"] = "woken"
     restarted: bool = False
     hold: bool = False
-    """The operator wants to be asked before anything goes on (ON_RESTART=ask)."""
+    """The operator wants to be asked before anything continues (ON_RESTART=ask)."""
 
 
 class Broke(Happening):
-    """A bug: this session cannot go on. The others live."""
+    """A bug: this session cannot go on. The others do."""
 
     kind: Literal["broke"] = "broke"
     reason: str
 
 
-# Every event, told apart by its `kind`.
+# The union of all events, distinguished by `kind`.
 
 Event = Annotated[
     Said

@@ -1,7 +1,4 @@
-"""What is known to have happened: checks, verdicts, evidence, violated limits.
-
-Claims of agents are none of these.
-"""
+"""What is known to have happened: checks, verdicts, evidence, violated limits. Claims of agents do not count."""
 
 from __future__ import annotations
 
@@ -18,14 +15,14 @@ from bot.core.states import OverallStatus
 
 
 class CommandSource(StrEnum):
-    """Where the command that runs the tests is from."""
+    """Where the test command comes from."""
 
     FOUND = "found"
-    """In the repository, and seen by a person."""
+    """Found in the repository and confirmed by a person."""
     SETTINGS = "settings"
     PERSON = "person"
     EARLIER = "earlier"
-    """Somebody said it in an earlier session of the repository."""
+    """Given by a person in an earlier session of the repository."""
 
 
 class Check(Fact):
@@ -35,19 +32,19 @@ class Check(Fact):
     command: Exact
     commit: Exact
     exit_code: int | None
-    """None: it was ended at its time limit."""
+    """`None` if the command was ended at its time limit."""
     seconds: float
     output: str = ""
     output_path: Exact = ""
     at: AwareDatetime
     tests: Comparison | None = None
-    """What its runner told, held against the base. None: it was not asked."""
+    """What the runner reported, compared with the base. `None` if it was not asked to report."""
     restored: tuple[str, ...] = ()
-    """Files that decide how tests are run, taken as they were before the task."""
+    """Files that decide how tests are run, restored to their state before the task."""
 
     @property
     def passed(self) -> bool:
-        """By what the runner tells; what fails at the base as well does not count."""
+        """Whether the check passed, judged by the runner's report. Tests that also fail at the base do not count."""
         tests = self.tests
         if tests is None or not tests.seen:
             return self.exit_code == 0
@@ -57,7 +54,7 @@ class Check(Fact):
 
     @property
     def result(self) -> str:
-        """In words, with what it proves."""
+        """Return the result in words, with what it proves."""
         if self.exit_code is None:
             return "ended at its time limit"
         tests = self.tests
@@ -82,7 +79,7 @@ class Verdict(Fact):
     reasons: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
-    """What would make the work better and is not needed; of the whole, the tasks that are proposed."""
+    """What would improve the work and is not required; in a verdict on the whole session, the proposed tasks."""
     score: float | None = None
     at: AwareDatetime
 
@@ -93,7 +90,7 @@ class Detection(StrEnum):
 
 
 class VerifiedFile(Fact):
-    """A changed file, looked at where it should be."""
+    """A changed file that was checked to be where it should be."""
 
     path: str
     exists: bool
@@ -120,23 +117,23 @@ class Evidence(Fact):
     raw_evidence_refs: tuple[str, ...] = ()
     integrity_validated: bool = False
     contains_sensitive_data: bool = False
-    """Something had to be masked in it, or in its raw log."""
+    """Whether something had to be masked in it or in its raw log."""
     summary: str = ""
 
     @property
     def content_hash(self) -> str:
-        """SHA-256 over all that it says, in one spelling."""
+        """Return the SHA-256 over all its data as canonical JSON."""
         said = self.model_dump(mode="json", exclude={"hash", "integrity_validated"})
         canonical = json.dumps(said, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
     def sealed(self) -> Evidence:
-        """With the hash of what it says. From now on a changed word shows."""
+        """Return a copy with its hash, so that later changes can be detected."""
         return self.model_copy(update={"hash": self.content_hash, "integrity_validated": True})
 
 
 class LimitViolation(Fact):
-    """A limit of a task was overstepped. The work is kept; a person is asked."""
+    """A task exceeded one of its limits. The work is kept, and a person is asked."""
 
     limit_type: str
     limit_value: float
@@ -150,9 +147,9 @@ class TaskLimits(Fact):
     max_tests: int | None = None
     max_seconds: int | None = None
     quiet_seconds: int | None = None
-    """After so long without anything new on its screen an agent is asked whether it is done, and then a person."""
+    """After this long without new output, first the agent is asked whether it is done, then a person."""
     long_seconds: int | None = None
-    """After so long one run is told to a person, who decides. Nothing is ended."""
+    """A run that takes longer is reported to a person, who decides. It is not ended."""
 
 
 class EvidenceInventory(Fact):

@@ -1,5 +1,5 @@
-"""The two kinds of model: a `Fact` is frozen and is replaced, never changed; a `Living` noun (Session, Task)
-changes by its methods only.
+"""The two kinds of model: a `Fact` is frozen and is replaced, never changed; a `MutableModel` (Session, Task) changes
+through its methods only.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ It is kept letter by letter, and masked only where people or a model see it.
 
 
 class Fact(BaseModel):
-    """Something that is so, or was. It is replaced, never changed, so it may be shared freely."""
+    """An immutable value. It is replaced, never changed, so it can be shared freely."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Living(BaseModel):
-    """Something with a life of its own. It is copied before each decision, so a failed one leaves no trace."""
+    """A mutable object. It is copied before each decision, so that a failed decision leaves no trace."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -51,7 +51,9 @@ def _copied(value: object) -> object:
     match value:
         case list():
             items = cast("list[object]", value)
-            living = bool(items) and isinstance(items[0], Living)  # a list holds one kind
+            living = bool(items) and isinstance(
+                items[0], Living
+            )  # a list holds only one kind of item
             return [_copied(item) for item in items] if living else [*items]
         case dict():
             return {**cast("dict[str, object]", value)}

@@ -1,5 +1,5 @@
-"""Where a repository is hosted, and what is known there of a pull request: its checks, its reviews, and whether
-it can be merged.
+"""Where a repository is hosted, and what the forge knows about a pull request: checks, reviews, and whether it can be
+merged.
 """
 
 from __future__ import annotations
@@ -10,19 +10,22 @@ from bot.core.facts import Exact, Fact
 
 
 class Hosted(Fact):
-    """A repository on a forge. It is fixed when a session begins: an agent can change the checkout's remotes."""
+    """A repository on a forge.
+
+    It is fixed when a session starts, because an agent can change the checkout's remotes.
+    """
 
     slug: Exact
-    """owner/name."""
+    """"owner/name"."""
     url: Exact = ""
-    """Its page."""
+    """The URL of its page."""
     problem: str = ""
-    """Why pull requests cannot be made there now; empty: they can."""
+    """Why pull requests cannot be made there now; empty if they can."""
     remedy: str = ""
 
 
 class PullWanted(Fact):
-    """A pull request as it shall be."""
+    """The wanted state of a pull request."""
 
     branch: str
     commit: str
@@ -40,23 +43,23 @@ class CiState(StrEnum):
 
 
 class CiFailure(Fact):
-    """A check of the forge's own that failed on the head of a pull request."""
+    """A check of the forge that failed on a pull request's head."""
 
     key: str
-    """The same failure has the same one, however often it is looked at: the check, its run and the commit."""
+    """Identifies the failure however often it is seen: the check, its run and the commit."""
     name: str
     output: str = ""
-    """Its summary, and the end of its log where that can be read."""
+    """Its summary, and the end of its log if that can be read."""
     url: str = ""
 
 
 class ReviewNote(Fact):
-    """What somebody wrote at a pull request."""
+    """A comment on a pull request."""
 
     key: str
     author: str
     trusted: bool
-    """Whether the author may write to the repository: nobody else instructs an agent."""
+    """Whether the author has write access to the repository: nobody else may instruct an agent."""
     text: str
     path: str = ""
     line: int | None = None
@@ -65,16 +68,16 @@ class ReviewNote(Fact):
 
 
 class MergeState(StrEnum):
-    """What the forge says about merging it."""
+    """Whether the forge would merge it."""
 
     UNKNOWN = "unknown"
     CLEAN = "clean"
     CONFLICT = "conflict"
     BEHIND = "behind"
     BLOCKED = "blocked"
-    """By the rules of its base branch: reviews or checks are missing."""
+    """The rules of the base branch forbid it: reviews or checks are missing."""
     UNSTABLE = "unstable"
-    """It can be merged, though a check has failed or still runs."""
+    """It can be merged, though a check has failed or is still running."""
     DRAFT = "draft"
 
 
@@ -93,10 +96,10 @@ class Pull(Fact):
     merge_state: MergeState = MergeState.UNKNOWN
     ci: CiState = CiState.NONE
     checks: tuple[str, ...] = ()
-    """The names of all checks that there are of its head."""
+    """The names of all checks of its head."""
     failures: tuple[CiFailure, ...] = ()
     notes: tuple[ReviewNote, ...] = ()
-    """Those that are not settled: replies and resolved threads are none."""
+    """Open comments only, without replies and resolved threads."""
 
 
 class Obstacle(StrEnum):
@@ -104,14 +107,14 @@ class Obstacle(StrEnum):
 
     CONFLICT = "conflict"
     MOVED = "moved"
-    """Its head is another one than was to be merged."""
+    """Its head is not the commit that was to be merged."""
     BEHIND = "behind"
     RULES = "rules"
-    """Of its base branch: reviews, for example."""
+    """A rule of the base branch, such as a required review."""
     CHECKS = "checks"
-    """Some of its checks have not ended yet."""
+    """Some checks have not finished yet."""
     CHECKS_MISSING = "checks_missing"
-    """Checks that are to be expected have not appeared yet."""
+    """Expected checks have not appeared yet."""
     CHECKS_FAILED = "checks_failed"
     CLOSED = "closed"
     DRAFT = "draft"
@@ -120,18 +123,21 @@ class Obstacle(StrEnum):
 WAITS_FOR = frozenset(
     {Obstacle.RULES, Obstacle.CHECKS, Obstacle.CHECKS_MISSING, Obstacle.CHECKS_FAILED}
 )
-"""What may be out of the way later, without the bot: reviews come, checks pass. Who wants it merged still does then."""
+"""Obstacles that may disappear without the bot, e.g. when reviews arrive or checks pass.
+
+The wish to merge stays valid meanwhile.
+"""
 
 
 class ChecksWanted(Fact):
-    """What is known of the checks that a head must have passed before it is merged."""
+    """What is known of the checks that must pass before a head is merged."""
 
     names: tuple[str, ...] = ()
-    """Of the checks that earlier heads of the same pull request had."""
+    """The names of the checks that earlier heads of the pull request had."""
     expected: bool = False
-    """Other pull requests of the session had some."""
+    """Other pull requests of the session had checks."""
     anyway: bool = False
-    """A person does not want to wait for those that have not appeared. Those that have must pass all the same."""
+    """A person does not want to wait for checks that have not appeared. Those that have appeared must still pass."""
 
 
 NOTHING_KNOWN = ChecksWanted()
@@ -148,5 +154,5 @@ class Fetched(Fact):
     """A branch of the forge, copied to this machine."""
 
     path: str
-    """The repository that holds it."""
+    """The repository on disk that holds it."""
     commit: str

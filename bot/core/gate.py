@@ -1,4 +1,4 @@
-"""The one gate for every way in: who may do what, how often, and what is noted of it."""
+"""The gate for all incoming events: who may do what, how often, and what is recorded in the audit log."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ from bot.core.projections.audit import Decision, gate_entry, requested_action
 from bot.core.session import Session
 from bot.core.world import Rules, World
 
-# The one gate for every way in: may this person do this, here? By full ids only; an empty list
-# means nobody.
+# Whether a person may do something in a place. Compares full ids only; an empty list means nobody.
 
 _VERB_ROLES = {
     Verb.STOP: Role.STOP,
@@ -59,16 +58,16 @@ _VERB_ROLES = {
     Verb.INTENT_REJECT: Role.APPROVE,
 }
 DIRECT = "dm"
-"""Stands in a list of places for every conversation of one person with the bot alone."""
+"""In a list of places it stands for every direct conversation with the bot."""
 
 
 @dataclass(frozen=True)
 class Door:
-    """Who may come in from one platform, and from where: full ids of people by role, and of channels."""
+    """Who may use the bot on one platform, and where: full ids of people by role, and of channels."""
 
     people: Mapping[Role, frozenset[str]]
     places: frozenset[str] | None = None
-    """None: the platform is one place, the terminal."""
+    """`None` if the platform has no channels, as a terminal."""
 
     def leads_in(self, thread: Thread) -> bool:
         if self.places is None or thread.home:
@@ -76,17 +75,17 @@ class Door:
         direct = f"{thread.workspace}:{DIRECT}" if thread.workspace else DIRECT
         if thread.direct and direct in self.places:
             return True
-        # a channel of that very name is no direct conversation
+        # a channel that happens to be named like that is not a direct conversation
         return thread.place in self.places and thread.place != direct
 
 
 @dataclass(frozen=True)
 class Gate:
-    """A platform that has no door lets nobody through."""
+    """Decides who may do what. On a platform without a door nobody may do anything."""
 
     doors: Mapping[str, Door]
     here: str = ""
-    """The platform of whoever runs the bot and sits at its machine."""
+    """The platform of the operator at the machine's own terminal."""
 
     def lets(self, thread: Thread, event: FromPerson) -> bool:
         return self.grants(thread, event.by, role_for(event))
@@ -100,7 +99,10 @@ class Gate:
         return door.leads_in(thread) and person.id in door.people.get(role, frozenset())
 
     def commands_from_here(self, thread: Thread, event: FromPerson) -> bool:
-        """Whoever runs the bot may stop sessions of every chat and have them go on: they could as well end the bot."""
+        """Whether a command applies to sessions of every chat.
+
+        The operator at the terminal may stop and continue them all, as they could also end the bot.
+        """
         if not self.here or thread.platform != self.here:
             return False
         if not isinstance(event, Commanded):
@@ -108,7 +110,7 @@ class Gate:
         return COMMANDS[event.command.word].from_here and self.lets(thread, event)
 
     def overhears(self, thread: Thread, person: Person) -> bool:
-        """Whether what somebody says there, who may not ask for anything, may serve as context."""
+        """Whether a message from somebody without permission may serve as context here."""
         door = self.doors.get(thread.platform)
         if door is None or person.platform != thread.platform or not person.id:
             return False
@@ -116,14 +118,14 @@ class Gate:
 
 
 def role_for(event: FromPerson) -> Role:
-    """What somebody must be allowed to do for this to count."""
+    """Return the role that somebody needs for this event."""
     match event:
         case Pressed(verb=verb) | Opened(verb=verb):
             return _VERB_ROLES.get(verb, Role.START)
         case Commanded(command=command):
             return COMMANDS[command.word].role_for(command)
         case Said(repository=path) if path:
-            # any folder of the machine
+            # it names any folder of the machine
             return Role.OPERATE
         case Said() | Edited() | Continued() | Visited():
             return Role.START
@@ -134,25 +136,25 @@ def role_for(event: FromPerson) -> Role:
 
 
 def may_ask(platform: str, door: Door, thread: Thread, person: Person) -> bool:
-    """All that a chat is told of the gate: whether it is worth its while to fetch what comes with somebody's words."""
+    """Whether this person may start work here.
+
+    The only question that chats ask the gate: is it worth fetching the attachments?
+    """
     return Gate({platform: door}).grants(thread, person, Role.START)
 
 
 def everyone_of(platform: str, ids: frozenset[str]) -> Mapping[str, Door]:
-    """One list for all roles, on a platform that is one place."""
+    """Return a door with the same list for all roles, for a platform without channels."""
     return {platform: Door(dict.fromkeys(Role, ids))}
 
 
-# How much one person may ask for: so much at once, so often in a while. To stop something is
-# never too much.
-#
-# It counts by full ids. A start remembers from the sessions themselves who began how many; what
-# was said in the last minute it forgets.
+# Rate limits per person, counted by full id; stopping something is never limited. After a restart the started sessions
+# are counted again, the messages of the last minute are not.
 
 LONGEST = 16_000
-"""Bytes of what somebody writes in one message. Files that come with it have bounds of their own."""
+"""Bytes of text in one message. Attached files have limits of their own."""
 MOST_WAITING = 200
-"""Words and presses that wait in one session, because it is paused."""
+"""Messages and presses that may wait in a paused session."""
 _MINUTE, _HOUR = timedelta(minutes=1), timedelta(hours=1)
 
 
@@ -161,17 +163,20 @@ class RateLimits:
         self._rules = rules
         self._said: dict[tuple[str, str], dict[str, datetime]] = {}
         self._begun: dict[tuple[str, str], dict[str, datetime]] = {}
-        """Of each person: the ids of what counted, and when it was said."""
+        """For each person, the ids that counted and their times."""
 
     def remember(self, sessions: Iterable[Session], now: datetime) -> None:
-        """What was begun before this start still counts. Parts of a larger wish were asked for once."""
+        """Count sessions started before this start of the bot. Parts of a larger request count once."""
         for session in sessions:
             if session.intent.parent is None and abs(now - session.created_at) < _HOUR:
                 who = (session.owner.platform, session.owner.id)
                 self._begun.setdefault(who, {})[session.id] = session.created_at
 
     def problem(self, event: FromPeople, now: datetime, *, begins: bool, open_now: int) -> str:
-        """Why it is too much, in a sentence; empty: it is not, and counts. The same event counts once."""
+        """Return why the event exceeds a limit, in a sentence; empty if it does not, and then it is counted.
+
+        The same event counts once.
+        """
         if _stops(event):
             return ""
         if (size := _size(event)) > LONGEST:
@@ -180,7 +185,7 @@ class RateLimits:
                 "Put it into a text file and attach that."
             )
         rules = self._rules
-        # said while the bot was away, it counts for then
+        # an event sent while the bot was away counts at the time it was sent
         at = min(event.at, now)
         if not _fits(self._said, event.by, event.id, at, now, _MINUTE, rules.most_in_a_minute):
             return (
@@ -190,7 +195,9 @@ class RateLimits:
         return self.one_more(event.by, event.id, at, now, open_now=open_now) if begins else ""
 
     def one_more(self, by: Person, id: str, at: datetime, now: datetime, *, open_now: int) -> str:
-        """Why that person may not begin a session, too, in a sentence; empty: they may, and it counts, once."""
+        """Return why this person may not start another session, in a sentence; empty if they may, and then it is
+        counted, once.
+        """
         rules = self._rules
         if rules.most_sessions and open_now >= rules.most_sessions:
             return f"There are {open_now} unfinished sessions. Finish or discard some of them first; sessions lists them."
@@ -210,7 +217,7 @@ def _fits(
     window: timedelta,
     most: int,
 ) -> bool:
-    """Whether there is room for it within the window that ends when it was said. 0: there always is."""
+    """Whether the window around the event still has room. A limit of 0 means no limit."""
     if not most:
         return True
     _forget(counted, now, window)
@@ -226,7 +233,7 @@ def _fits(
 def _forget(
     counted: dict[tuple[str, str], dict[str, datetime]], now: datetime, window: timedelta
 ) -> None:
-    """Both ways: a clock that was set back silences nobody for long."""
+    # Compares in both directions: if the clock was set back, nobody is silenced for long.
     for who, events in list(counted.items()):
         kept = {id: at for id, at in events.items() if abs(now - at) < window}
         if kept:
@@ -256,8 +263,8 @@ def _size(event: FromPeople) -> int:
     return sum(len(text.encode("utf-8", "replace")) for text in written)
 
 
-# Who is told no, and how often: a no costs the bot a message, and people who may do nothing must
-# not spend them all.
+# How often people are told no: each refusal costs a message, and people without permission must not use up the bot's
+# rate limit.
 
 WINDOW = timedelta(minutes=5)
 MOST_TO_ONE = 5
@@ -265,14 +272,14 @@ MOST_IN_A_PLACE = 20
 
 
 class Refusals:
-    """Within the window so many to one person, and so many in one channel; who goes on after that is not answered."""
+    """Limits refusals per person and per channel within a window; beyond that nobody is answered."""
 
     def __init__(self, to_one: int = MOST_TO_ONE) -> None:
         self._to_one = to_one
         self._told: dict[tuple[str, str], list[datetime]] = {}
 
     def worth_telling(self, thread: Thread, person: Person, now: datetime) -> bool:
-        """Whether there is another no for this person, here. If so, it counts as told."""
+        """Whether this person may be told no once more, here. If so, it is counted."""
         self._forget(now)
         limits = {
             (person.platform, person.id): self._to_one,
@@ -285,15 +292,14 @@ class Refusals:
         return True
 
     def _forget(self, now: datetime) -> None:
-        """Both ways: a clock that was set back silences nobody for long."""
+        # Compares in both directions: if the clock was set back, nobody is silenced for long.
         for who, times in list(self._told.items()):
             self._told[who] = [at for at in times if abs(now - at) < WINDOW]
             if not self._told[who]:
                 del self._told[who]
 
 
-# The audit log as the desk keeps it: what was let in is on disk before it counts, what was not is
-# noted within bounds.
+# The desk's audit log: what is let in is on disk before it takes effect; refusals are recorded up to a limit.
 
 log = logging.getLogger("bot.desk")
 
@@ -302,15 +308,15 @@ class Auditing:
     def __init__(self, world: World) -> None:
         self._world = world
         self._noted = Refusals()
-        """People who may do nothing must not fill the disk either."""
+        """Limits records of refusals: people without permission must not fill the disk."""
 
     def allowed(self, thread: Thread, event: FromPerson, session_id: str = "") -> None:
-        """Raises Unavailable on a full disk: what cannot be written down is not done."""
+        """Record an allowed event. Raises Unavailable on a full disk: what cannot be recorded is not done."""
         if requested_action(event):
             self._note(thread, event, Decision.ALLOWED, "", session_id)
 
     def refused(self, thread: Thread, event: FromPerson, why: str, session_id: str = "") -> None:
-        """Nothing comes of it, so a full disk does no harm here."""
+        """Record a refusal. A full disk is only logged, as a refusal has no effect."""
         if not self._noted.worth_telling(thread, event.by, self._world.clock.now()):
             return
         try:
@@ -325,7 +331,7 @@ class Auditing:
         self._world.audit.note(gate_entry(thread, event, now, decision, why, session_id))
 
 
-# What no session hears is remembered here, so that the same event is not answered again.
+# Events that no session records are remembered here, so that they are not answered twice.
 
 REMEMBERED = 5_000
 
@@ -336,7 +342,10 @@ class Deduplication:
         self._answering: dict[str, asyncio.Event] = {}
 
     async def known(self, event: FromPeople) -> bool | None:
-        """Whether it was taken, if it has been answered; none: it has not. While it is answered this waits."""
+        """Return whether the event was accepted, or `None` if it was not answered yet.
+
+        Waits if it is being answered now.
+        """
         while answer := self._answering.get(event.id):
             await answer.wait()
         return self._answered.get(event.id)
@@ -344,7 +353,10 @@ class Deduplication:
     async def answered(
         self, event: FromPeople, answer: Awaitable[bool], *, taken: bool = True
     ) -> bool:
-        """Has it been? If the answer fails, the same event is the next try."""
+        """Answer the event and remember it.
+
+        If answering fails, the event is not remembered, so that it can be retried.
+        """
         over = self._answering[event.id] = asyncio.Event()
         try:
             answered = await answer

@@ -1,6 +1,6 @@
-"""What git says of a repository: its base branch, its projects, worktrees, merges and branches.
+"""What git reports about a repository: its base branch, projects, worktrees, merges and branches.
 
-Facts only, as adapters report them.
+Facts only, as adapters deliver them.
 """
 
 from __future__ import annotations
@@ -14,39 +14,39 @@ from bot.core.facts import Exact, Fact
 
 
 class Upstream(Fact):
-    """The base branch as it stands on its host, compared with the same branch of the checkout."""
+    """The base branch on its host, compared with the same branch of the checkout."""
 
     host: str
-    """As people call it: GitHub, origin."""
+    """The host's name for people: "GitHub", or "origin"."""
     commit: str = ""
-    """Where it stands there; empty: that is not known."""
+    """Its commit on the host; empty if unknown."""
     local: str = ""
-    """Where the checkout's branch stands; empty: there is no such branch any more."""
+    """The commit of the checkout's branch; empty if that branch no longer exists."""
     ahead: int | None = 0
-    """Commits there that the checkout's branch lacks; none: some, but nobody has counted them."""
+    """Commits on the host that the checkout's branch lacks; `None` if there are some but their number is unknown."""
     unpushed: int = 0
-    """Commits of the checkout's branch that are not there."""
+    """Commits of the checkout's branch that the host lacks."""
     used: bool = False
-    """The session builds on the host's branch."""
+    """Whether the session starts from the host's branch."""
     missing: bool = False
-    """There is no such branch there."""
+    """Whether the host has no such branch."""
     problem: str = ""
-    """Why it is not known where it stands there."""
+    """Why the commit on the host is unknown."""
 
 
 class Base(Fact):
-    """Where a session starts from: a branch, and the commit it stands at on its host, or in the checkout without one."""
+    """Where a session starts: a branch and its commit, taken from the host, or from the checkout if there is no host."""
 
     repository: Exact
-    """The main checkout's top directory, absolute."""
+    """The absolute path of the main checkout's top directory."""
     branch: Exact
     commit: Exact
     uncommitted: int = 0
-    """How many files of the main checkout have uncommitted changes. They are never touched."""
+    """How many files of the main checkout have uncommitted changes. The bot never touches them."""
     under_way: str = ""
-    """What a person has begun there and not ended: a merge, a bisect."""
+    """An operation that a person has begun there and not finished: a merge, a bisect."""
     upstream: Upstream | None = None
-    """None: it is hosted nowhere, and has no `origin` that could be asked."""
+    """`None` if there is neither a host nor an `origin` remote to ask."""
 
 
 class Divergence(Fact):
@@ -57,7 +57,7 @@ class Divergence(Fact):
     behind: int
     """Commits that only the first one has."""
     files: tuple[str, ...] = ()
-    """What differs between their trees, the first few thousand."""
+    """The files that differ between their trees, limited to a few thousand."""
 
 
 class BuildSystem(StrEnum):
@@ -78,15 +78,18 @@ class BuildSystem(StrEnum):
 
 
 class Project(Fact):
-    """A directory of the repository that is built and tested by itself."""
+    """A directory of the repository that is built and tested on its own."""
 
     path: str
-    """Below the top directory; the top itself is `.`."""
+    """Relative to the top directory, which itself is `.`."""
     build_system: BuildSystem = BuildSystem.OTHER
     test_command: str = ""
-    """What runs its tests, in that directory. Empty: none was found."""
+    """The command that runs its tests, in that directory. Empty if none was found."""
     set_up: str = ""
-    """What its tests need in a new worktree first. Empty: nothing, or what a directory around it has done."""
+    """The command that its tests need first in a new worktree.
+
+    Empty if none is needed or a parent directory's command covers it.
+    """
 
 
 class Scan(Fact):
@@ -94,17 +97,20 @@ class Scan(Fact):
 
     commit: str
     conventions: str = ""
-    """CLAUDE.md, AGENTS.md, CONTRIBUTING.md: the rules of the house."""
+    """The contents of CLAUDE.md, AGENTS.md and CONTRIBUTING.md: the repository's own rules."""
     directory_tree: str = ""
     build_system: BuildSystem = BuildSystem.OTHER
     test_command: str = ""
-    """Empty: none was found, and the person is asked."""
+    """Empty if none was found; then the user is asked."""
     set_up: str = ""
-    """What the tests need in a new worktree first, as lock files tell: `npm ci`. The approval card shows it."""
+    """The command that the tests need first in a new worktree, derived from lock files:
+
+    `npm ci`. The approval card shows it.
+    """
     has_tests: bool = False
-    """There are files of tests, or something that runs them."""
+    """Whether there are test files or something that runs tests."""
     projects: tuple[Project, ...] = ()
-    """The top directory, and what is built and tested by itself below it."""
+    """The top directory, and the directories below it that are built and tested on their own."""
     project_meta: str = ""
     specs_summary: str = ""
     source_overview: str = ""
@@ -120,11 +126,11 @@ class Commit(Fact):
 
 
 class Work(Fact):
-    """What really lies in a worktree, read from git and not from what an agent says."""
+    """What a worktree really contains, read from git and not taken from what an agent says."""
 
     head: str
     commits: tuple[Commit, ...] = ()
-    """Those ahead of the commit the task started from, newest first."""
+    """The commits since the task's start commit, newest first."""
     changed_files: tuple[str, ...] = ()
     created_files: tuple[str, ...] = ()
     deleted_files: tuple[str, ...] = ()
@@ -132,79 +138,78 @@ class Work(Fact):
 
 
 class Merged(Fact):
-    """A merge was tried. With conflicts nothing was changed: it was aborted."""
+    """The result of a merge. If there are conflicts it was aborted and nothing has changed."""
 
     commit: str = ""
     conflicts: tuple[str, ...] = ()
 
 
 class Removal(Fact):
-    """A worktree and its branch were to be removed. Without proof that it is safe nothing is removed."""
+    """The result of removing a worktree and its branch. Nothing is removed without proof that it is safe."""
 
     branch: Exact
     path: Exact
     worktree_gone: bool
     branch_gone: bool
     reason: str = ""
-    """Why something was left."""
+    """Why something was not removed."""
 
 
 class Checkout(Fact):
-    """How the main checkout looks: agents have no business there."""
+    """The state of the main checkout, which agents must not change."""
 
     branch: str
     commit: str
     changed: tuple[str, ...] = ()
-    """Files with uncommitted changes, each as `path:mark`; the mark is another one when the file is."""
+    """Files with uncommitted changes, each as `path:mark`; the mark changes when the file does."""
 
     def touched_since(self, before: Checkout) -> tuple[str, ...]:
-        """The files whose uncommitted changes are not what they were. Whether its commit moved is told by `commit`."""
+        """Return the files whose uncommitted changes differ from before. A moved commit shows in `commit` instead."""
         entries = set(self.changed) ^ set(before.changed)
         return tuple(sorted({entry.rpartition(":")[0] for entry in entries}))
 
 
 class Collision(Fact):
-    """Two branches that would not merge with each other."""
+    """Two branches that would conflict when merged."""
 
     one: Exact
     other: Exact
     files: tuple[str, ...]
 
 
-# Branches as people look at them: where each stands, what it adds, and what would be lost with
-# it.
+# Branches as people look at them: where each stands, what it adds, and what would be lost by deleting it.
 
 
 class Branch(Fact):
-    """One local branch, held against what is checked out in the main checkout."""
+    """One local branch, compared with the branch of the main checkout."""
 
     name: str
     commit: str
     at: AwareDatetime
-    """When its last commit was made."""
+    """The time of its last commit."""
     subject: str = ""
     ahead: int = 0
-    """Commits it has and the base has not."""
+    """Commits that the base does not have."""
     behind: int = 0
     worktree: str = ""
-    """Where it is checked out; empty: nowhere."""
+    """The path where it is checked out; empty if nowhere."""
 
 
 class BranchList(Fact):
     repository: str
     """The main checkout's top directory."""
     base: str
-    """What the main checkout is on; empty: no branch (detached HEAD)."""
+    """The branch of the main checkout; empty if its head is detached."""
     branches: tuple[Branch, ...] = ()
-    """The newest first."""
+    """Newest first."""
     more: int = 0
-    """How many older ones are not listed."""
+    """How many older branches are left out."""
 
 
 class ChangedFile(Fact):
     path: str
     added: int | None = None
-    """Lines; none: it is no text."""
+    """Added lines; `None` for a binary file."""
     deleted: int | None = None
 
 
@@ -212,25 +217,25 @@ class BranchDetails(Fact):
     repository: str
     branch: Branch
     base: str
-    """What the main checkout is on; empty: no branch."""
+    """The branch of the main checkout; empty if its head is detached."""
     author: str = ""
-    """Of its last commit: a name, never an address."""
+    """The author's name of the last commit; never a mail address."""
     upstream: str = ""
-    """The branch it follows, as git writes it; empty: none."""
+    """The branch it tracks, as git writes it; empty if none."""
     parted: str = ""
-    """The last commit it has in common with the base; empty: there is none."""
+    """The merge base with the base branch; empty if there is none."""
     commits: tuple[Commit, ...] = ()
-    """What it has and the base has not, the newest first."""
+    """Commits that the base does not have, newest first."""
     files: tuple[ChangedFile, ...] = ()
-    """What it changed since they parted."""
+    """The files changed since the merge base."""
     uncommitted: int | None = None
-    """Files changed and not committed where it is checked out; none: it is checked out nowhere, or cannot be looked at."""
+    """Files with uncommitted changes where it is checked out; `None` if it is not checked out or cannot be read."""
     lost: int = 0
-    """Commits that no other branch, tag or remote has: they would go with it."""
+    """Commits that are on no other branch, tag or remote: deleting the branch would lose them."""
     only_here: tuple[Commit, ...] = ()
-    """The newest of them."""
+    """The newest of those commits."""
 
     @property
     def merged(self) -> bool:
-        """Everything on it is in the base."""
+        """Whether the base contains everything of this branch."""
         return bool(self.base) and not self.branch.ahead

@@ -1,4 +1,4 @@
-"""What is asked for, the questions it raised, and requests that say too little to be planned."""
+"""What was asked for, the questions it raised, and requests that are too vague to be planned."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ class Source(StrEnum):
 
 
 class Question(Fact):
-    """One thing to be settled before planning. `answer` None means: still open."""
+    """A question to be answered before planning. `answer` is `None` while it is open."""
 
     number: int
-    """Its decision number: D1, D2 …"""
+    """The number of the decision: D1, D2 …"""
     text: str
     why: str = ""
     options: tuple[str, ...] = ()
-    """The recommended one stands first. Empty: a few words of one's own are wanted."""
+    """The recommended option first. Empty if a free answer is wanted."""
     default: str = ""
-    """Empty: only the person can know."""
+    """Empty if only the user can know the answer."""
     answer: str | None = None
     answered_by: str = ""
     answered_at: AwareDatetime | None = None
     tests: bool = False
-    """Its answer is the command that runs the tests, unless it is one of the options."""
+    """The answer is the test command, unless it is one of the options."""
 
     @property
     def decision(self) -> str:
@@ -47,7 +47,7 @@ class Question(Fact):
 
 
 class Vague(StrEnum):
-    """A request that nobody could plan: which one fixed question it needs."""
+    """A request too vague to be planned, by the fixed question it needs."""
 
     CREATE = "create"
     """Create, add, update: which file or path?"""
@@ -56,7 +56,7 @@ class Vague(StrEnum):
 
 
 class Intent(Fact):
-    """One wish. It is carried out by one session."""
+    """One request. One session carries it out."""
 
     id: str = ""
     title: str = ""
@@ -74,7 +74,7 @@ class Intent(Fact):
         return self.model_copy(update={"status": move(INTENTS, self.status, status)})
 
     def with_question(self, question: Question) -> Intent:
-        """In place of the one of the same number."""
+        """Return a copy with this question in place of the one with the same number."""
         questions = tuple(
             question if other.number == question.number else other for other in self.clarifications
         )
@@ -85,9 +85,8 @@ class Intent(Fact):
         return tuple(question for question in self.clarifications if question.answer is None)
 
 
-# Requests that nobody could plan, and the one question that mends them. Only what is plainly
-# empty counts: `fix it` says nothing; `fix the login` is a request, and whether it says enough is
-# for the model to judge.
+# Requests too vague to be planned, and the one question that each needs. Only plainly empty ones count: `fix it` says
+# nothing; `fix the login` is a request, and the model judges whether it says enough.
 
 _POLITE = re.compile(
     r"\b(?:please|pls|plz|kindly|just|now|asap|quickly|thanks?|thank you|(?:can|could|would|will) you"
@@ -139,7 +138,7 @@ _LONGEST_VAGUE = 80
 
 
 def vague_request(text: str) -> Vague | None:
-    """What a request lacks that is nothing but a verb; none where it says anything at all."""
+    """Return what a request lacks that is only a verb, or `None` if it says anything more."""
     plain = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
     if len(plain.strip()) > _LONGEST_VAGUE:
         return None
@@ -153,12 +152,12 @@ def vague_request(text: str) -> Vague | None:
 
 
 def fixed_question(vague: Vague, language: str) -> Question:
-    """The question that such a request gets. Only the person can know the answer, so there is no default."""
+    """Return the question for such a request. It has no default, as only the user can know the answer."""
     english, japanese = _QUESTIONS[vague]
     return Question(number=1, text=japanese if language == JAPANESE else english)
 
 
-# The type of a request, guessed from its words alone: used where no model answers.
+# The type of a request, guessed from its words. Used if no model answers.
 
 _TYPES = (
     ("fix", r"\b(?:fix|bug|broken|wrong|crash|error|fail)\w*|修正|バグ|不具合|直[すし]"),
@@ -170,6 +169,6 @@ _TYPES = (
 
 
 def guess_type(text: str) -> str:
-    """The first kind whose words stand in it; a feature where none does."""
+    """Return the first type with a matching word, or "feature"."""
     lower = text.casefold()
     return next((kind for kind, words in _TYPES if re.search(words, lower)), "feature")

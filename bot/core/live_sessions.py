@@ -1,4 +1,7 @@
-"""The sessions that are running, and the threads of all of them. A session whose work is over stays on disk until somebody writes in its thread."""
+"""The sessions in memory, and the threads of all sessions.
+
+A finished session is unloaded to disk until somebody writes in its thread.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,12 @@ from bot.ports import IndexedSession
 
 log = logging.getLogger("bot.desk")
 ASLEEP_AFTER = timedelta(hours=1)
-"""A session that is over stays awake for so long: people often say something more."""
+"""A finished session stays in memory this long, as people often add something."""
 MOST_AT_REST = 5
-"""Sessions that are over and awake. One more, and the one that has rested longest sleeps: to wake it is a read from disk."""
+"""The most finished sessions in memory.
+
+Beyond that the least recently changed one is unloaded; loading it again is one read from disk.
+"""
 
 
 class LiveSessions:
@@ -28,15 +34,15 @@ class LiveSessions:
         self._lives: dict[str, asyncio.Task[None]] = {}
         self._threads: dict[str, str] = {}
         self._left: dict[str, Session] = {}
-        """Unfinished ones that this bot was told to leave as they are."""
+        """Unfinished sessions that this bot was told not to restore."""
         self._fallen: asyncio.Queue[str] = asyncio.Queue()
 
     def note(self, listed: IndexedSession) -> None:
-        """Which thread it has, whether it is to wake or not."""
+        """Remember the session's thread, whether or not the session will be loaded."""
         self._threads[listed.thread.key] = listed.id
 
     def leave(self, session: Session) -> None:
-        """Unfinished, and not brought back: it is known how it stands, and nothing is done for it."""
+        """Keep an unfinished session's state for reports only; no actor runs it."""
         self._left[session.id] = session
 
     def wake(self, record: Record) -> Actor:
@@ -65,56 +71,56 @@ class LiveSessions:
 
     @property
     def open(self) -> int:
-        """How many have something left to do, or to be asked."""
+        """How many sessions still have something to do or to ask."""
         return sum(not actor.may_sleep for actor in self.actors())
 
     def knows(self, thread: Thread) -> bool:
-        """Whether it has a session, awake or not."""
+        """Whether the thread has a session, loaded or not."""
         return thread.key in self._threads
 
     def id_in(self, thread: Thread) -> str:
-        """Of its session, awake or not; empty: it has none."""
+        """Return the id of the thread's session, loaded or not; empty if it has none."""
         return self._threads.get(thread.key, "")
 
     def now_in(self, thread: Thread) -> Actor | None:
-        """Of its session, if that is awake."""
+        """Return the actor of the thread's session if it is loaded."""
         return self._actors.get(self.id_in(thread))
 
     def actor_of(self, thread: Thread) -> Actor | None:
-        """Of its session, which is woken if it sleeps."""
+        """Return the actor of the thread's session; load the session if necessary."""
         if actor := self.now_in(thread):
             return actor
         session_id = self.id_in(thread)
         record = self._world.store.find(session_id) if session_id else None
         if record is None:
             return None
-        # one that fell over has lost its place: another may hold it by now
+        # a session that a bug ended has lost its slot: another may hold it by now
         record.session.queue.has_place = False
         return self.wake(record)
 
     def session_in(self, thread: Thread) -> Session | None:
-        """Its session, which is woken if it sleeps."""
+        """Return the thread's session; load it if necessary."""
         actor = self.actor_of(thread)
         return actor.session if actor else None
 
     def session(self, session_id: str) -> Session | None:
-        """That session, if it is awake or unfinished."""
+        """Return the session if it is loaded or unfinished."""
         actor = self._actors.get(session_id)
         return actor.session if actor else self._left.get(session_id)
 
     def on_disk(self, session_id: str) -> Session | None:
-        """That session as it was saved last."""
+        """Return the session as last saved."""
         record = self._world.store.find(session_id)
         return record.session if record else None
 
     def lately_over(self) -> list[Session]:
-        """Those that sleep and changed last, as they were saved."""
+        """Return the most recently changed sessions that are not loaded, as saved."""
         listed = [one for one in self._world.store.sessions() if one.id not in self]
         found = [self.on_disk(one.id) for one in listed[:LATELY]]
         return [one for one in found if one]
 
     async def in_line(self) -> None:
-        """Until everybody who held or awaited a place stands in line for it again."""
+        """Wait until every session that held or awaited a slot is back in its repository's queue."""
         lives = [(self._actors[session_id], life) for session_id, life in self._lives.items()]
         for actor, life in lives:
             up = asyncio.create_task(actor.up.wait())
@@ -123,18 +129,18 @@ class LiveSessions:
         await asyncio.sleep(0)
 
     async def close(self) -> None:
-        """Agents work on; everything that matters is on disk."""
+        # Agents keep working; everything that matters is on disk.
         lives = [*self._lives.values()]
         for life in lives:
             life.cancel()
         await asyncio.gather(*lives, return_exceptions=True)
 
     async def fell_over(self) -> str:
-        """The next session that a bug has ended. The others live on."""
+        """Wait for the next session that is ended by a bug, and return its id. The others go on."""
         return await self._fallen.get()
 
     def _let_sleep(self) -> None:
-        """Looked at whenever another one wakes: so what is awake does not grow with all that has ever been done."""
+        # Called whenever a session is loaded, so that memory does not grow with the number of finished sessions.
         now = self._world.clock.now()
         at_rest = [actor.session for actor in self._actors.values() if actor.may_sleep]
         at_rest.sort(key=lambda session: session.updated_at, reverse=True)
@@ -144,7 +150,7 @@ class LiveSessions:
                 self._lives.pop(session.id).cancel()
 
     def _ended(self, session_id: str, life: asyncio.Task[None]) -> None:
-        """A life ends only by the bot's own end, or by a bug so deep that the session could not even say so."""
+        # An actor ends only with the bot, or by a bug so deep that the session could not even report it.
         if self._lives.get(session_id) is life:
             del self._lives[session_id], self._actors[session_id]
         if not life.cancelled() and (error := life.exception()):

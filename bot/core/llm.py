@@ -1,7 +1,6 @@
-"""Which model is asked, one answer of it, what its use has cost, and how much it can take.
+"""The selected model, its replies, their cost, and how much a prompt may hold.
 
-Nothing here knows a tokenizer: three bytes are taken for one token, and the endpoint's own figures correct
-that.
+No tokenizer is used: three bytes count as one token, corrected by the endpoint's own figures.
 """
 
 from __future__ import annotations
@@ -11,18 +10,18 @@ import math
 from bot.core.facts import Fact
 
 AI_SETTINGS = "AI settings are required"
-"""What is said where nobody has set which model is asked."""
+"""The error text if no model is configured."""
 
 
 class ModelChoice(Fact):
-    """Which model is asked, as the settings tell. Never a key."""
+    """The model in the settings. Never contains a key."""
 
     provider: str
     base_url: str = ""
     model: str = ""
     key_set: bool = False
     missing: str = ""
-    """What is still to be set, in a sentence; empty: it can be asked."""
+    """What is missing in the settings, in a sentence; empty if the model can be asked."""
 
 
 class Usage(Fact):
@@ -32,11 +31,11 @@ class Usage(Fact):
     prompt_tokens: int = 0
     reply_tokens: int = 0
     estimated: int = 0
-    """The prompts' tokens as they were estimated: held against the endpoint's own figures."""
+    """The estimated tokens of the prompts, to be compared with the endpoint's own figures."""
     milliseconds: int = 0
-    """Waited for answers."""
+    """Time spent waiting for replies."""
     provider: str = ""
-    """Who answered last, and which model that was."""
+    """The provider of the last reply; `model` is its model."""
     model: str = ""
 
     def __add__(self, other: Usage) -> Usage:
@@ -56,7 +55,7 @@ class Usage(Fact):
 
 
 class Reply(Fact):
-    """One answer of the LLM, as text, with what it cost."""
+    """One reply of the LLM, as text, with its cost."""
 
     text: str
     usage: Usage
@@ -66,17 +65,20 @@ class Reply(Fact):
     """Of the model, where the answer tells it; 0: it does not."""
 
 
-# What a text costs in tokens, and how many may be sent at once.
+# What a text costs in tokens, and how many tokens may be sent at once.
 
 BYTES_PER_TOKEN = 3
 BUDGET_IF_UNKNOWN = 12_000
-"""What may be sent where nobody has said how large the model's window is."""
+"""Tokens that may be sent if the size of the model's context window is unknown."""
 SHARE_OF_WINDOW = 0.8
-"""Of the window. The rest is for the answer, and for being wrong about the figures."""
+"""Share of the context window for the prompt. The rest is for the reply and for errors of the estimate."""
 WEIGHT_OF_NEW_FIGURE = 0.3
 LEAST_SCALE, MOST_SCALE = 0.5, 2.0
-"""What a token can cost. Code has 3.2 to 4.4 bytes a token, Japanese about three: less than half the estimate is no figure
-of the whole prompt."""
+"""Bounds of the correction.
+
+Code has 3.2 to 4.4 bytes per token, Japanese about three: a figure below half the estimate cannot be that of the whole
+prompt.
+"""
 
 
 CONTEXT_SHARE = 0.25
@@ -90,23 +92,23 @@ def context_tokens(window: int) -> int:
 
 
 def estimate_tokens(text: str, scale: float = 1.0) -> int:
-    """How many tokens a text costs, about. `scale` is what the endpoint's figures have taught."""
+    """Estimate the tokens of a text. `scale` is the correction learned from the endpoint's figures."""
     size = len(text.encode("utf-8", "replace"))
     return math.ceil(size / BYTES_PER_TOKEN * scale)
 
 
 def corrected_scale(usage: Usage, old: float) -> float:
-    """A better scale, after some answers. One odd figure moves it little, many move it far."""
+    """Return an improved correction factor. A single odd figure changes it little, many change it much."""
     if usage.prompt_tokens <= 0 or usage.estimated <= 0:
-        return old  # many endpoints report nothing
+        return old  # many endpoints report no tokens
     if seems_truncated(usage):
-        return old  # it would teach that tokens are cheap, so that ever more is sent and cut
+        return old  # counting it would make tokens seem cheap, so that ever more would be sent and cut off
     seen = _bounded_scale(usage.prompt_tokens / usage.estimated)
     return _bounded_scale(old + WEIGHT_OF_NEW_FIGURE * (seen - old))
 
 
 def seems_truncated(usage: Usage) -> bool:
-    """Whether the server has read less than it was sent: some drop the beginning of what does not fit, and say nothing."""
+    """Whether the server read less than it was sent: some silently drop the beginning of a prompt that does not fit."""
     return usage.prompt_tokens > 0 and usage.prompt_tokens < usage.estimated * LEAST_SCALE
 
 
@@ -115,5 +117,5 @@ def _bounded_scale(scale: float) -> float:
 
 
 def token_budget(window: int) -> int:
-    """How many tokens may be sent at once to a model with such a window; 0: it is not known."""
+    """Return how many tokens may be sent to a model with this context window; 0 means that it is unknown."""
     return int(window * SHARE_OF_WINDOW) if window > 0 else BUDGET_IF_UNKNOWN

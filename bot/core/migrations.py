@@ -114,11 +114,11 @@ class Migration:
 
 Migrations = Mapping[int, Migration]
 MIGRATIONS: Migrations = {
-    2: Migration(),  # a session knows why it misses its repository; who did not know was missing none
-    3: Migration(),  # the usage knows who answered and how long that took; what nobody has measured was nothing; words know whether they waited
+    2: Migration(),  # adds why a session's repository is missing; by default it is not missing
+    3: Migration(),  # adds provider and duration to the usage, and whether a message has waited; the defaults are right
     4: Migration(
         task=_without_steps
-    ),  # nothing ever filled the steps of a task: its description tells what to do
+    ),  # drops the steps of a task, which were never filled: its description says what to do
     5: Migration(
         session=lambda row: _in_parts(row, _SESSION_PARTS),
         task=lambda row: _in_parts(row, _TASK_PARTS, _TASK_FIELDS),
@@ -126,13 +126,13 @@ MIGRATIONS: Migrations = {
         task_parts=tuple(_TASK_PARTS),
     ),
 }
-"""By the form they lead to."""
+"""By the schema version they produce."""
 
 
 def migrate_rows(
     rows: Mapping[str, SavedRow], form: int, steps: Migrations = MIGRATIONS
 ) -> dict[str, SavedRow]:
-    """The rows of a record's journal."""
+    """Migrate the rows of a record's journal."""
     found = dict(rows)
     for number in range(form + 1, SCHEMA + 1):
         step = steps[number]

@@ -12,9 +12,9 @@ from pathlib import PurePosixPath
 
 PREFIX = "agent/"
 LONGEST_BRANCH = 64
-"""With the prefix."""
+"""Including the prefix."""
 
-# [0-9] and fullmatch, never \d and $: those take full-width digits and a last line break.
+# [0-9] and fullmatch, never \d and $: those also match full-width digits and a trailing line break
 _AGENT_BRANCH = re.compile(r"agent/[a-z0-9][a-z0-9_-]{0,57}")
 _SPEC_ID = re.compile(r"SPEC-[0-9a-f]{8}")
 _SHORT = re.compile(r"[0-9a-f]{8}")
@@ -22,18 +22,19 @@ _FOLDER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
 
 
 def slug(text: str) -> str:
-    """Lower case letters, digits, - and _ only; empty where the text has nothing of the kind."""
-    # Accents and full-width letters have a plain letter inside.
+    """Return the text as lower-case letters, digits, - and _ only. Empty if nothing of it remains."""
+    # NFKD splits accented and full-width letters into a plain letter and the rest
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     dashed = re.sub(r"[\s/\\]+", "-", plain)
     return re.sub(r"-{2,}", "-", re.sub(r"[^a-z0-9_-]", "", dashed)).strip("-_")
 
 
 def branch_for(title: str, taken: Collection[str], fallback: str) -> str:
-    """A branch named after the title, or after `fallback` where the title has hardly a letter that may stand in one.
+    """Return a free branch name made from the title, or from `fallback` if hardly a letter of the title is allowed in
+    one.
 
-    Names that differ in case only are the same file on some disks, and two branches that differ in / and - only
-    have the same worktree: both count as taken.
+    Names that differ only in case count as taken (they are the same file on some disks), as do names that differ only
+    in / and - (they share a worktree).
     """
     name = slug(title)
     if len(name) < 3:
@@ -49,17 +50,20 @@ def branch_for(title: str, taken: Collection[str], fallback: str) -> str:
 
 
 def is_agent_branch(name: str) -> bool:
-    """May the bot make, push and remove it?"""
+    """Whether the bot may create, push and remove this branch."""
     return _AGENT_BRANCH.fullmatch(name) is not None
 
 
 def spec_branch(spec_id: str) -> str:
-    """The branch of a session's spec, plan and tasks."""
+    """Return the name of the branch for a session's spec, plan and tasks."""
     return PREFIX + spec_id.lower()
 
 
 def worktree_path(repository: str, branch: str) -> str:
-    """Where the worktree of a branch lies: always directly inside the repository's .worktrees."""
+    """Return the path of a branch's worktree, always directly inside the repository's .worktrees.
+
+    Raises ValueError for an invalid name.
+    """
     top, folder = PurePosixPath(repository), _folder(branch)
     if not top.is_absolute() or not _FOLDER.fullmatch(folder):
         raise ValueError(f"no worktree for the branch {branch!r} of {repository!r}")
@@ -75,28 +79,28 @@ def is_spec_id(name: str) -> bool:
 
 
 def task_label(session_id: str, n: int) -> str:
-    """What people call a task; later tasks of the same session keep its short id."""
+    """Return the label under which users see a task."""
     return f"task-{short(session_id)}-{n}"
 
 
 def short(uuid: str) -> str:
-    """The first 8 hex digits of a UUID; 8 of its own for an id that is none."""
+    """Return the first 8 hex digits of a UUID. For any other id, 8 hex digits of its hash."""
     start = uuid[:8].lower()
     return start if _SHORT.fullmatch(start) else sha256(uuid.encode()).hexdigest()[:8]
 
 
 def derived_id(*parts: str) -> str:
-    """A UUID made from the parts: the same for the same parts, so that pure code can make ids."""
+    """Return a UUID derived from the parts. The same parts give the same UUID, so that pure code can make ids."""
     return str(uuid.UUID(bytes=_digest("id", parts)[:16], version=4))
 
 
 def derived_nonce(*parts: str) -> str:
-    """8 hex digits made from the parts, and no part of the id made from them."""
+    """Return 8 hex digits derived from the parts, independent of `derived_id` of the same parts."""
     return _digest("nonce", parts).hex()[:8]
 
 
 def _digest(purpose: str, parts: tuple[str, ...]) -> bytes:
-    # The length in front keeps ("ab", "c") and ("a", "bc") apart.
+    # the length in front distinguishes ("ab", "c") from ("a", "bc")
     digest = sha256(purpose.encode())
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")
@@ -109,5 +113,5 @@ def _folder(branch: str) -> str:
 
 
 def _is_folder_of(branch: str, taken: Collection[str]) -> bool:
-    """git cannot have both `agent/x` and `agent/x/y`."""
+    # git cannot have both `agent/x` and `agent/x/y`.
     return any(other.casefold().startswith(f"{branch}/") for other in taken)

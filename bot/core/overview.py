@@ -1,4 +1,4 @@
-"""What people see of all sessions at once: the inbox, lists, usage, the home page, and help."""
+"""What users see of all sessions at once: the inbox, lists, usage, the home page, and help."""
 
 from __future__ import annotations
 
@@ -27,17 +27,16 @@ from bot.ports import IndexedSession
 from bot.steps.control import commands
 from bot.steps.intents.work import Intents
 
-# How everything stands, for one person: what waits, what is at work, what has ended, and whether
-# the bot is well.
+# The overall state for one person: what waits, what is at work, what has ended, and whether the bot is healthy.
 
 MOST = 20
 """Sessions under one heading."""
 ROWS = 50
-"""Sessions whose use is told one by one; all are counted."""
+"""Sessions whose usage is listed separately; the total includes all."""
 LATELY = 5
 BRANCHES = 15
 TURNING = "resume <id> turns to one of them."
-"""At a terminal, where nothing can be pressed that leads to another conversation."""
+"""For a terminal, where no button can lead to another conversation."""
 _ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.DISCARDED})
 _YOURS = {
     Role.START: "ask for work",
@@ -48,7 +47,9 @@ _YOURS = {
 
 
 def seen_from(thread: Thread, other: Thread) -> bool:
-    """Nobody looks from one organisation into another; what two talk of alone is listed nowhere else."""
+    """Whether the other thread may be listed in this one: never across organisations, and a direct conversation only in
+    itself.
+    """
     if (thread.platform, thread.workspace) != (other.platform, other.workspace):
         return False
     return not other.direct or other.place == thread.place
@@ -59,7 +60,10 @@ def lists(thread: Thread, listed: IndexedSession) -> bool:
 
 
 def own_or_open(session: Session, thread: Thread, person: Person) -> bool:
-    """On a page that only one person sees, their own conversations stand, too."""
+    """Whether the session may be listed for this person.
+
+    A home page, which only its owner sees, also lists their own direct conversations.
+    """
     if thread.home and session.thread.direct:
         same = (session.thread.platform, session.thread.workspace)
         return session.owner.id == person.id and same == (thread.platform, thread.workspace)
@@ -74,7 +78,7 @@ async def home(
     person: Person,
     wished: tuple[Entry, ...] = (),
 ) -> HomeCard:
-    """`wished`: intents that wait."""
+    """Return the home page. `intent_entries`: intents that wait."""
     mine = [one for one in awake if not one.over and own_or_open(one, thread, person)]
     now = world.clock.now()
     asked = {one.id: tuple(commands.waiting_titles(one)) for one in mine}
@@ -102,7 +106,7 @@ def inbox(
     wished: tuple[Entry, ...] = (),
     problems: tuple[str, ...] = (),
 ) -> tuple[Element, ...]:
-    """What waits for somebody: one's own sessions first, then whoever waits longest, then intents."""
+    """Return what waits for somebody: the person's own sessions first, then those that wait longest, then intents."""
     mine = [one for one in awake if own_or_open(one, thread, person)]
     asked = [(one, titles) for one in mine if (titles := tuple(commands.waiting_titles(one)))]
     asked.sort(key=lambda each: (each[0].owner.id != person.id, each[0].updated_at))
@@ -122,7 +126,7 @@ def inbox(
 def sessions(
     listed: Iterable[IndexedSession], thread: Thread, now: datetime
 ) -> tuple[Element, ...]:
-    """Every session there is, the newest first, with what can be done about it."""
+    """Return every session, newest first, with what can be done about it."""
     seen = [one for one in listed if seen_from(thread, one.thread)]
     if not seen:
         return (Text(text="There are none yet. Tell me what you would like to have built."),)
@@ -133,7 +137,7 @@ def sessions(
 
 
 def usage(known: Iterable[Session], beside: Usage) -> tuple[Element, ...]:
-    """Of every session there is something to tell of, of all together, and of what belongs to none."""
+    """Return the usage of every session, of all together, and of what belongs to no session (`sessionless_usage`)."""
     spent = [one for one in known if one.usage.calls]
     if not spent and not beside.calls:
         return (Text(text="No model has been asked yet."),)
@@ -164,7 +168,7 @@ def agents_tokens(session: Session) -> int:
 
 
 def _entry(session: Session, asked: tuple[str, ...], now: datetime) -> Entry:
-    """`asked`: what it waits for."""
+    """`waiting_titles`: what the session waits for."""
     facts = [session.short, _progress(session), *asked]
     facts.append(ago(session.updated_at, now))
     return Entry(
@@ -269,14 +273,13 @@ def _choices(roles: frozenset[Role]) -> Iterator[Choice]:
         yield Choice(label="Model and endpoint", verb=Verb.SETTINGS)
 
 
-# What the bot answers that belongs to no session: help, everything that is there, what waits,
-# which keys are set.
+# The answers that belong to no session: help, all sessions, what waits, which keys are set.
 
 ENDED = 20
-"""Sessions that are over and whose use is counted: each is read from disk."""
+"""Finished sessions whose usage is counted: each is read from disk."""
 
 MOST_TOLD = 20
-"""Sessions that are named at the start."""
+"""Unfinished sessions that are named at the start."""
 CHOOSING = "model https://… name asks another one from now on, for whoever may. A key is never said in a chat: it stands in .env."
 
 FrontAnswer = tuple[str, tuple[Element, ...]]
@@ -312,7 +315,7 @@ class Front:
                 return "Commands", _help()
 
     def model(self) -> FrontAnswer:
-        """Which model is asked, and how another one is chosen."""
+        """Return the current model and how to choose another one."""
         return "Model", (self._model(), Text(text=CHOOSING))
 
     def _keys(self) -> Fields:
@@ -331,7 +334,7 @@ class Front:
         return Fields(pairs=tuple((name, value) for name, value in pairs if value))
 
     def _spent(self, thread: Thread) -> list[Session]:
-        """Those at work, and the last of those that are over."""
+        """Return the sessions in memory and the latest finished ones."""
         awake = [one for one in self.awake() if seen_from(thread, one.thread)]
         there = {one.id for one in awake}
         over = [
@@ -352,7 +355,7 @@ def unfinished(sessions: list[Session]) -> tuple[Element, ...]:
 
 
 def unfinished_lines(sessions: list[Session]) -> tuple[str, ...]:
-    """The same for whoever reads what the program itself says."""
+    """Return the unfinished sessions as lines for the program's own output."""
     told = [
         f"Not finished: {one.short} {one.title} ({state_in_words(one.status, one.phase)})."
         for one in sessions
@@ -364,7 +367,7 @@ def unfinished_lines(sessions: list[Session]) -> tuple[str, ...]:
 
 
 def _nearest(unknown: str) -> str:
-    """The command that was probably meant, and where all of them are listed."""
+    """Return the command that was probably meant, and where all are listed."""
     first = unknown.split()[0].lower().lstrip("/!")
     near = get_close_matches(first, list(Word), n=1)
     meant = f"Did you mean {near[0]}? " if near else ""

@@ -1,6 +1,6 @@
-"""People and threads by their full ids, how much is said to them, and where a request is carried out.
+"""People and threads by their full ids, how verbose a thread is, and where a request is carried out.
 
-Names decide nothing: only full ids do.
+Only full ids decide anything, never names.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from bot.core.facts import Exact, Fact
 
 
 class Person(Fact):
-    """Somebody on a platform. `id` is the full id (Slack team and user, a whole MXID); names decide nothing."""
+    """A person on a platform. `id` is the full id (Slack team and user, a whole MXID); names decide nothing."""
 
     platform: str
     id: str
     name: str = ""
     outsider: bool = False
-    """A guest, a program, or somebody of another organisation: may do nothing, whatever the lists say."""
+    """A guest, a program, or a member of another organisation: may do nothing, whatever the lists say."""
 
     def __str__(self) -> str:
         return self.name or self.id
@@ -33,28 +33,28 @@ class Role(StrEnum):
     STOP = "stop"
     ADMIN = "admin"
     OPERATE = "operate"
-    """Say which model is asked. It defaults to nobody: the key goes where its address points."""
+    """Choose the model. Defaults to nobody, because the key is sent to the chosen address."""
 
 
 class Thread(Fact):
-    """The conversation of a session. One thread is one session, for ever."""
+    """The conversation of a session. A thread belongs to one session for ever."""
 
     platform: Exact
     workspace: Exact = ""
     channel: Exact
     root: Exact
-    """The message it hangs from; empty: the channel itself, where a command may be given but no session lives."""
+    """The root message; empty for the channel itself, where commands can be given but no session lives."""
     direct: bool = False
-    """A conversation of one person with the bot alone."""
+    """A direct conversation of one person with the bot."""
 
     @property
     def place(self) -> str:
-        """The channel, by its full id."""
+        """The full id of the channel."""
         return f"{self.workspace}:{self.channel}" if self.workspace else self.channel
 
     @property
     def home(self) -> bool:
-        """It is no conversation, but the bot's own page as one person sees it."""
+        """Whether this is the bot's home page as one person sees it, not a conversation."""
         return not (self.channel or self.root)
 
     @property
@@ -63,34 +63,34 @@ class Thread(Fact):
 
 
 class Verbosity(StrEnum):
-    """How much is said in a thread, besides what waits for somebody and how it ends."""
+    """How much the bot posts in a thread, besides what waits for somebody and the final result."""
 
     QUIET = "quiet"
-    """Nothing but that. The live status is still edited in place."""
+    """Nothing more. The live status message is still edited in place."""
     NORMAL = "normal"
     FULL = "full"
-    """A line of its own whenever a task is in another state."""
+    """A separate line for every change of a task's state."""
 
 
 # Where a request is carried out: in sessions of its parts, in an earlier session, or in its own.
 
 
 class Part(Fact):
-    """A wish that gets a session, a root message and a thread of its own."""
+    """A request that gets a session, a root message and a thread of its own."""
 
     session: str
-    """The id of that session; it is chosen before it exists."""
+    """The id of that session, chosen before the session exists."""
     title: str
     body: str
     by: Person
     child: bool = True
-    """Part of a larger wish, rather than a new one."""
+    """Whether it is a part of a larger request, not a new one."""
     thread: Thread | None = None
-    """Where it lives; none: it is not opened yet."""
+    """Its thread; `None` if it is not opened yet."""
 
 
 class Earlier(Fact):
-    """A finished session that a request seems to go on with."""
+    """A finished session that a request seems to continue."""
 
     session: str
     title: str
@@ -108,7 +108,7 @@ class Destination(StrEnum):
 
 
 class ChosenDestination(Fact):
-    """Who said where."""
+    """The chosen destination and who chose it."""
 
     where: Destination
     by: str

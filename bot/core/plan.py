@@ -18,7 +18,7 @@ class DocumentKind(StrEnum):
 
 
 class Document(Fact):
-    """One of spec.md, plan.md, tasks.md at one revision."""
+    """One of spec.md, plan.md and tasks.md at one revision."""
 
     kind: DocumentKind
     revision: int
@@ -26,8 +26,7 @@ class Document(Fact):
     sha256: str
 
 
-# What is known of a plan: what is wrong with it, what it covers, what a revision changed, what it
-# may cost.
+# What is known of a plan: its flaws, what it covers, what a revision changed, what it may cost.
 
 
 class Severity(StrEnum):
@@ -38,7 +37,7 @@ class Severity(StrEnum):
 
 
 class Finding(Fact):
-    """Something the analysis found in spec, plan or tasks."""
+    """A flaw that the analysis found in spec, plan or tasks."""
 
     id: str
     """The category's letter and a number: C1, U2 …"""
@@ -50,20 +49,20 @@ class Finding(Fact):
 
 
 class Covered(Fact):
-    """A requirement, and the tasks that serve it."""
+    """A requirement and the tasks that fulfil it."""
 
     requirement: str
     tasks: tuple[str, ...] = ()
-    """Keys. Empty: nothing in the plan serves it."""
+    """Keys of tasks. Empty if nothing in the plan fulfils it."""
 
 
 class Analysis(Fact):
-    """Spec, plan and tasks held against each other, before anybody is asked to approve them."""
+    """The comparison of spec, plan and tasks, made before anybody is asked to approve them."""
 
     findings: tuple[Finding, ...] = ()
     coverage: tuple[Covered, ...] = ()
     score: int | None = None
-    """How good the breakdown into tasks is, of 100; none: nobody could judge it."""
+    """The quality of the breakdown into tasks, 0 to 100; `None` if nothing could judge it."""
 
     @property
     def critical(self) -> tuple[Finding, ...]:
@@ -71,7 +70,7 @@ class Analysis(Fact):
 
     @property
     def percent(self) -> int | None:
-        """Of the requirements, how many a task serves; none: there are no requirements."""
+        """The percentage of requirements that a task fulfils; `None` without requirements."""
         if not self.coverage:
             return None
         served = sum(1 for covered in self.coverage if covered.tasks)
@@ -79,7 +78,7 @@ class Analysis(Fact):
 
 
 class Spread(Fact):
-    """A figure as it was in earlier sessions."""
+    """Median and range of a figure in earlier sessions."""
 
     median: float
     low: float
@@ -87,10 +86,10 @@ class Spread(Fact):
 
 
 class Forecast(Fact):
-    """What sessions of this repository took that are over."""
+    """What finished sessions of this repository took."""
 
     sessions: int = 0
-    """0: there is no history yet."""
+    """0 if there is no history yet."""
     tasks: Spread | None = None
     parallelism: Spread | None = None
     minutes: Spread | None = None
@@ -104,14 +103,14 @@ class Altered(StrEnum):
 
 
 class Alteration(Fact):
-    """One section of a document, or one task, that is not what it was."""
+    """One changed section of a document, or one changed task."""
 
     what: Altered
     where: str
-    """spec.md, plan.md; of a task its key."""
+    """"spec.md" or "plan.md"; for a task its key."""
     name: str
     details: tuple[str, ...] = ()
-    """What exactly, a line each."""
+    """The details, one line each."""
 
 
 class Difference(Fact):
@@ -127,11 +126,11 @@ class Difference(Fact):
 
 
 class Policy(Fact):
-    """What the operator's rules say of a plan of this risk."""
+    """What the operator's rules require for a plan of this risk."""
 
     alone: bool = False
-    """It may start without a person."""
+    """Whether it may start without approval."""
     approvers: int = 1
     """How many different people must approve."""
     others: bool = False
-    """Who asked for it is none of them."""
+    """Whether the requester's own approval does not count."""

@@ -1,5 +1,5 @@
-"""What agents and pull requests are told about a branch: titles as Conventional Commits, bodies with what shows
-each requirement, and instructions to settle a merge conflict.
+"""Texts about a branch: titles of pull requests as Conventional Commits, their bodies with the evidence for each
+requirement, and agents' instructions for settling a merge conflict.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from bot.core.states import TaskState
 from bot.core.task import Acceptance, Task
 from bot.core.text import clean, cut
 
-# The body of a pull request: what the model wrote, what it depends on, and which requirement is
-# shown by what.
+# The body of a pull request: what the model wrote, what it depends on, and the evidence for each requirement.
 
 LONGEST_BODY = 60_000
-"""Characters. A forge refuses longer ones."""
+"""Characters. A forge refuses longer bodies."""
 LONGEST_TEXT = 30_000
 LONGEST_CELL = 400
 LONGEST_TABLE = 20_000
@@ -32,9 +31,12 @@ _SPECIAL = frozenset("\\`*_[]<>#|~&!")
 
 
 def pull_body(session: Session, task: Task, depends_on: Sequence[int] = ()) -> str:
-    """Markdown, and the mark by which the bot knows it again. All but the first part and the suggestions are facts."""
+    """Return the body as Markdown, with the marker by which the bot recognises its own.
+
+    Everything but the first part and the suggestions is verified.
+    """
     said = task.pull_text.body if task.pull_text else task.description
-    text = clean(said).strip().replace("<!--", "&lt;!--")  # nobody else sets the mark
+    text = clean(said).strip().replace("<!--", "&lt;!--")  # nobody else may set the marker
     mark = pull_marker(task)
     told = "\n\n".join(part for part in _facts(session, task, depends_on) if part)
     room = min(LONGEST_TEXT, LONGEST_BODY - len(told) - len(mark) - 4)
@@ -65,7 +67,7 @@ def _evidence(session: Session, task: Task) -> str:
 
 
 def _lines_that_fit(lines: Sequence[str], room: int) -> Iterator[str]:
-    """So many whole lines as fit, and how many do not."""
+    """Yield as many whole lines as fit, and how many are left out."""
     for number, line in enumerate(lines):
         room -= len(line) + 1
         if room < 0:
@@ -75,7 +77,7 @@ def _lines_that_fit(lines: Sequence[str], room: int) -> Iterator[str]:
 
 
 def _rows(session: Session, task: Task) -> Iterator[tuple[str, str]]:
-    """Each requirement that the branch serves, then each criterion, with what shows it."""
+    """Yield each requirement that the branch fulfils, then each criterion, with its evidence."""
     tasks = [one for one in session.tasks if _on_its_branch(one, task)]
     document = session.plan.document(DocumentKind.SPEC)
     spec = document.text if document else ""
@@ -89,7 +91,7 @@ def _rows(session: Session, task: Task) -> Iterator[tuple[str, str]]:
 
 
 def _on_its_branch(one: Task, task: Task) -> bool:
-    """Tasks that share a worktree share a pull request."""
+    # Tasks that share a worktree share a pull request.
     if one.id == task.id:
         return True
     gone = one.state in (TaskState.REPLACED, TaskState.CANCELLED)
@@ -107,7 +109,7 @@ def _criterion(acceptance: Acceptance) -> str:
 
 
 def _last_check(task: Task) -> str:
-    """The last check of the bot's own; nothing that anybody says."""
+    """Return the bot's own last check of the task, never a claim of the agent."""
     check = task.check
     if check is None:
         return NO_EVIDENCE
@@ -115,7 +117,7 @@ def _last_check(task: Task) -> str:
 
 
 def _accepted(task: Task) -> str:
-    """Signs that a person has looked at and let pass."""
+    """Return the findings that a person has reviewed and accepted."""
     head = task.work.head if task.work else ""
     if not task.flags or head not in task.accepted:
         return ""
@@ -124,7 +126,7 @@ def _accepted(task: Task) -> str:
 
 
 def _suggestions(task: Task) -> str:
-    """What the last judgement would have better, where it let the work pass."""
+    """Return the suggestions of the last verdict, if it let the work pass."""
     verdict = task.verdicts[-1] if task.verdicts else None
     if verdict is None or verdict.outcome is not Judgement.DONE or not verdict.suggestions:
         return ""
@@ -135,13 +137,12 @@ def _suggestions(task: Task) -> str:
 
 
 def _cell(text: str) -> str:
-    """Plain text that stays what it is in a cell of a table."""
+    """Escape a text for a cell of a Markdown table."""
     line = cut(" ".join(clean(text).split()), LONGEST_CELL)
     return "".join(f"\\{char}" if char in _SPECIAL else char for char in line)
 
 
-# Titles of pull requests as Conventional Commits: what is wrong with one, and one that is never
-# wrong.
+# Titles of pull requests as Conventional Commits: check one, and make one that is always valid.
 
 LONGEST_TITLE = 72
 COMMIT_TYPES = (
@@ -160,7 +161,7 @@ _TITLE = re.compile(r"([^\s(:!]+)(?:\(([^()]*)\))?!?: (\S.*)")
 _SCOPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
 _PREFIX = re.compile(
     rf"\s*({'|'.join(COMMIT_TYPES)})\s*(?:\([^()]*\))?\s*!?\s*[:：]\s*", re.IGNORECASE
-)  # as people write it by hand, too
+)  # also titles written by hand
 _VERBS = frozenset(
     {
         *(
@@ -311,7 +312,7 @@ _MARKS = frozenset("\u200e\u200f\u061c")
 
 
 def title_problem(title: str) -> str:
-    """What is wrong with a title, in a sentence; empty: nothing is."""
+    """Return what is wrong with a title, in a sentence; empty if nothing is."""
     if any(_breaks(char) for char in title):
         return "the title must be one line without control characters"
     if len(title) > LONGEST_TITLE:
@@ -332,9 +333,9 @@ def title_problem(title: str) -> str:
 
 
 def title_for(kind: str, name: str) -> str:
-    """A title made of a task's type and name; Japanese names keep their text. It never has a problem.
+    """Return a valid title made of a task's type and name.
 
-    A name that is a title already keeps the type it names.
+    Japanese names are kept; a name that already is a title keeps its own type.
     """
     plain = " ".join("".join(" " if _breaks(char) else char for char in name).split())
     if not title_problem(plain):
@@ -349,35 +350,37 @@ def title_for(kind: str, name: str) -> str:
 
 
 def _breaks(char: str) -> bool:
-    """Ends a line, or turns the order around in which people read what follows."""
+    """Whether a character ends a line or changes the direction of the text that follows."""
     turns = char in _MARKS or unicodedata.bidirectional(char) in _DIRECTION_MARKS
     return turns or unicodedata.category(char) in {"Cc", "Cs", "Zl", "Zp"}
 
 
 def begun_small(text: str) -> str:
-    """Add → add, as linters of commit messages want it; other first words may be names, and stay what they are."""
+    """Return Add as add, as linters of commit messages want it.
+
+    Other first words stay unchanged, as they may be names.
+    """
     word = text.partition(" ")[0]
     plain = word.istitle() and word.lower() in _VERBS
     return word.lower() + text[len(word) :] if plain else text
 
 
 def _shortened(text: str, room: int) -> str:
-    """Cut between words where there are any."""
+    """Shorten a text, between words if possible."""
     kept = text[:room]
     if len(text) > room and " " in kept[room // 2 :] and text[room] != " ":
         kept = kept[: kept.rindex(" ")]
     return kept.strip(" ").rstrip(_DOTS)
 
 
-# What an agent is told of a merge conflict: the files, what both sides wanted, and how it is
-# settled.
+# What an agent is told about a merge conflict: the files, the intent of both sides, and how to settle it.
 
 MOST_FILES_NAMED = 20
-"""Files beyond these are only counted."""
+"""Further files are only counted."""
 
 
 def task_conflict_instructions(task: Task, other: Task, files: tuple[str, ...]) -> str:
-    """The work of a predecessor collides with what is on its branch already."""
+    """Return the instructions for a conflict with the work of a dependency."""
     branch = other.workspace.branch if other.workspace else other.key
     return _conflict_instructions(
         branch, files, f"Yours, {_intent(task)}", f"The other side, {_intent(other)}"
@@ -385,7 +388,7 @@ def task_conflict_instructions(task: Task, other: Task, files: tuple[str, ...]) 
 
 
 def base_conflict_instructions(task: Task, base: str, files: tuple[str, ...]) -> str:
-    """What was merged into the base meanwhile collides with its branch."""
+    """Return the instructions for a conflict with what was merged into the base meanwhile."""
     theirs = (
         "The other side is what was merged into the base branch meanwhile; `git log` tells why."
     )

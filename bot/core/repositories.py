@@ -1,4 +1,4 @@
-"""Finds the repository a request is about: the one it names, its channel's, or the default."""
+"""Finds the repository of a request: the one it names, its channel's, or the default."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from bot.core.sheets import Element, Fields, Table, Text
 from bot.core.world import Rules, World
 
 NO_SET_UP = "none"
-"""What is said for a set-up command where nothing shall be run."""
+"""What a user writes as the set-up command if nothing shall be run."""
 log = logging.getLogger("bot.repositories")
 
 _NAMED = re.compile(
     r"(?:^|(?<=\s))repo[:\uff1a]([^\s,;`]{1,100})[,;]?(?=\s|$)[ \t]*", re.IGNORECASE
 )
-"""Also what cannot be a name: it is better told than taken for the usual one."""
+"""Also matches invalid names: they are reported, instead of silently using the default."""
 
 
 @dataclass(frozen=True)
 class RepositoryRequest:
-    """What a request says about it, and the request without those words."""
+    """The repository that a request names, and the request's text without it."""
 
     text: str
     name: str = ""
 
 
 def repository_request(text: str) -> RepositoryRequest:
-    """`repo:web-app` anywhere in a request names one; the first counts."""
+    """Parse `repo:web-app` anywhere in a request; the first one counts."""
     found = _NAMED.search(text)
     if not found:
         return RepositoryRequest(text)
@@ -47,21 +47,28 @@ class Repositories:
     world: World
 
     def path_for(self, thread: Thread, name: str = "") -> str:
-        """Where it lies. `name` wins over what the channel is bound to; empty: no repository has that name."""
+        """Return the path of the repository.
+
+        `name` takes precedence over the channel's. Empty if no repository has that name.
+        """
         if name:
             return self._named(name)
         bound = self.world.bindings.of(self._place(thread))
         return self.world.rules.known_repositories.get(bound, self.world.rules.repository)
 
     def test_command_for(self, path: str) -> str:
-        """`api: make test` is that repository's, one that names none is the usual one's; any other is looked for.
+        """Return the configured test command, or an empty string.
 
-        Where a session has looked, its path is the whole repository's: a part of it, or a link to it, may be set.
+        `api: make test` applies to that repository, one without a name to the default one. `path` may be the top of a
+        repository whose configured path is a subfolder or a link.
         """
         return test_command_of(self.world.rules, path)
 
     def tests_of(self, path: str) -> tuple[str, CommandSource | None]:
-        """The operator's command; else what somebody has said in an earlier session. Empty: it is looked for."""
+        """Return the operator's test command, or else the one a person set in an earlier session.
+
+        Empty if the bot has to find one.
+        """
         if command := self.test_command_for(path):
             return command, CommandSource.SETTINGS
         here = Path(path).resolve()
@@ -70,11 +77,15 @@ class Repositories:
         return command, CommandSource.EARLIER if command else None
 
     def set_up_for(self, path: str) -> tuple[str, ...]:
-        """`api: make deps` is for that repository alone; what names none is for all but those others that have a name."""
+        """Return the set-up commands.
+
+        `api: make deps` applies to that repository only; one without a name to every repository that has none of its
+        own.
+        """
         return tuple(one for one in self._told_set_up(path) if one.lower() != NO_SET_UP)
 
     def set_up_is_told(self, path: str) -> bool:
-        """The operator has said what is run there, or that nothing is: what is found does not count."""
+        """Whether the operator has set a command, or `none`; then detected commands do not count."""
         return bool(self._told_set_up(path))
 
     def _told_set_up(self, path: str) -> tuple[str, ...]:
@@ -87,7 +98,10 @@ class Repositories:
         )
 
     def problem(self, thread: Thread, name: str = "") -> str:
-        """Why nothing can be begun there, in a sentence: never is another one taken instead."""
+        """Return why no session can start here, in a sentence.
+
+        The default is never used in place of an unknown repository.
+        """
         bound = self.world.bindings.of(self._place(thread))
         if name:
             return "" if self._named(name) else self.unknown(name)
@@ -101,7 +115,7 @@ class Repositories:
         return f"I know no repository {name}. There is {', '.join(self._names())}."
 
     def answer(self, thread: Thread, command: Command) -> tuple[str, tuple[Element, ...]]:
-        """`repo` tells, `repo <name>` binds this channel to one."""
+        """Answer `repo`, or bind this channel to the repository of `repo <name>`."""
         if not command.argument:
             return "Repositories", tuple(self._listed(thread))
         if not self._named(command.argument):
@@ -137,7 +151,10 @@ class Repositories:
 
 
 def remember_tests(world: World, before: Session, after: Session) -> None:
-    """What somebody has said of the tests counts for later sessions of the repository, too; `none` counts for this one."""
+    """Save a test command that a person has set for later sessions of the repository.
+
+    `none` is not kept: it counts for this session only.
+    """
     if after.tests.times_set == before.tests.times_set:
         return
     try:
@@ -151,7 +168,7 @@ def _tests_key(repository: Path) -> str:
 
 
 def test_command_of(rules: Rules, path: str) -> str:
-    """The one that is set for the repository there; empty: none is, and it is looked for."""
+    """Return the command configured for the repository at this path; empty if there is none."""
     usual, here = Path(rules.repository).resolve(), Path(path).resolve()
     is_usual = here == usual or (here not in _others(rules) and usual.is_relative_to(here))
     told = [_of_one(rules, command) for command in rules.test_commands]
@@ -160,13 +177,13 @@ def test_command_of(rules: Rules, path: str) -> str:
 
 
 def _others(rules: Rules) -> set[Path]:
-    """All that have a name, but for the usual one."""
+    """Return all named repositories but the default one."""
     known = rules.known_repositories.values()
     return {Path(other).resolve() for other in known} - {Path(rules.repository).resolve()}
 
 
 def _of_one(rules: Rules, command: str) -> tuple[str, str]:
-    """Where the repository lies that it names, and the command itself."""
+    """Return the path of the repository that the setting names (empty if none), and the command itself."""
     name, colon, rest = command.partition(":")
     owner = _named(rules, name.strip()) if colon else ""
     return (owner, rest.strip()) if owner else ("", command)
@@ -178,5 +195,5 @@ def _named(rules: Rules, name: str) -> str:
 
 
 def _lies_in(configured: str, top: Path) -> bool:
-    """Where a session has looked, its path is the whole repository's: a part of it, or a link to it, may be configured."""
+    # A session's path is the top of its repository, while the settings may name a part of it or a link to it.
     return Path(configured).resolve().is_relative_to(top)

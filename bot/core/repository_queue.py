@@ -1,4 +1,4 @@
-"""One executing session per repository: who waits for it, and in which order."""
+"""Lets one session per repository execute at a time, and keeps the others in a queue."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 Moved = Callable[[int, int], None]
-"""Told where one stands (0: one holds the place) and how many wait in all."""
+"""Called with the position (0: holds the slot) and the number of waiting sessions."""
 
 
 @dataclass(eq=False)
@@ -17,17 +17,17 @@ class _Waiter:
     session: str
     moved: Moved
     held: bool
-    """It held the place before a restart: nobody goes before it, whatever the clock says."""
+    """It held the slot before a restart: it goes first, whatever the clock says."""
     rework: bool
-    """Something came back about work of it that was done."""
+    """It reworks something that was done before."""
     granted: asyncio.Event = field(default_factory=asyncio.Event)
     told: tuple[int, int] | None = None
 
 
 class RepositoryQueue:
-    """`most`: repositories in which a session executes at once; 0: as many as there are.
+    """`most`: repositories in which sessions may execute at once; 0 means no limit.
 
-    Nothing is granted before `open()`: after a restart all who held or waited must be back in the line first.
+    Nothing is granted before `open()`: after a restart all who held or awaited a slot must be back in the queue first.
     """
 
     def __init__(self, most: int = 0) -> None:
@@ -50,7 +50,7 @@ class RepositoryQueue:
         held: bool = False,
         rework: bool = False,
     ) -> None:
-        """Stand in line; `granted` is called once, and the place kept meanwhile; it is let go when this is cancelled."""
+        """Wait for the slot, call `granted` once, and keep the slot until this is cancelled."""
         me = _Waiter(since=since, session=session, moved=moved, held=held, rework=rework)
         line = self._lines.setdefault(repository, [])
         line.append(me)
@@ -67,7 +67,7 @@ class RepositoryQueue:
             self._serve()
 
     def _serve(self) -> None:
-        """A place that is let go may be the turn of another repository, too."""
+        # A released slot may be the turn of another repository, too, because of the limit.
         if not self._open:
             return
         lines = sorted(self._lines.values(), key=lambda line: _turn(line[0]))
@@ -88,7 +88,7 @@ def _is_held(line: list[_Waiter]) -> bool:
 
 
 def _tell(line: list[_Waiter]) -> None:
-    """Who stands elsewhere than was told last."""
+    """Report new positions to those whose position has changed."""
     behind = [waiting for waiting in line if not waiting.granted.is_set()]
     ahead = [waiting for waiting in line if waiting.granted.is_set()]
     for position, one in [*((0, one) for one in ahead), *enumerate(behind, 1)]:

@@ -1,4 +1,4 @@
-"""How a session ended, judged from what is known to have happened: a pure sum over its tasks and their evidence."""
+"""How a session ended: computed purely from its tasks and their evidence."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from bot.core.spec_kit.drafts import TaskType
 from bot.core.states import OverallStatus, Status, TaskState
 from bot.core.task import Task
 
-# The result of a whole session: the worst of its tasks, its evidence counted, and what can be
-# done next.
+# The result of a whole session: the worst of its tasks, its evidence in figures, and what can be done next.
 
 _STUCK = (OverallStatus.ERROR, OverallStatus.INVALID)
 
 
 def execution_result(session: Session, kept: EvidenceInventory | None = None) -> ExecutionResult:
-    """`kept` is what was really found of the evidence the tasks name; none: nobody has looked."""
+    """Return the session's result.
+
+    `found_evidence`: the evidence that was really found; `None` if nobody has checked.
+    """
     inventory = _inventory(session, kept)
     broken = inventory.integrity_failures
     whole = overall_status(session, broken)
@@ -39,7 +41,7 @@ def execution_result(session: Session, kept: EvidenceInventory | None = None) ->
 
 
 def overall_status(session: Session, broken: Collection[str] = ()) -> OverallStatus:
-    """The worst of its tasks, and of what ended it."""
+    """Return the worst status of its tasks and of the session itself."""
     statuses = [status_of(session, task, broken) for task in session.tasks]
     if session.status is Status.FAILED:
         statuses.append(OverallStatus.ERROR)
@@ -53,7 +55,7 @@ def _reasons(session: Session, broken: tuple[str, ...]) -> Iterator[str]:
 
 
 def _claims(session: Session) -> Iterator[str]:
-    """What agents and the model say themselves; what the bot has seen is no claim."""
+    """Yield what agents and the model claim; what the bot has verified is no claim."""
     yield from (task.run.message for task in session.tasks if task.run)
     if session.ending.summary:
         yield session.ending.summary
@@ -73,7 +75,7 @@ def _inventory(session: Session, kept: EvidenceInventory | None) -> EvidenceInve
 
 
 def _should_have_evidence(state: TaskState) -> bool:
-    """Whether it should have left evidence: not what was never begun, or was left out."""
+    """Whether a task in this state should have evidence: not if it was never begun or was left out."""
     return state in (TaskState.COMPLETED, TaskState.FAILED)
 
 
@@ -87,20 +89,20 @@ def _summary(inventory: EvidenceInventory) -> str:
     return ", ".join(parts)
 
 
-# The status of one task: the worst of all that can be said of it, in the order INVALID, ERROR,
-# NO_EVIDENCE, INCOMPLETE, COMPLETE.
+# The status of one task: the worst of all that applies, in the order INVALID, ERROR, NO_EVIDENCE, INCOMPLETE, COMPLETE.
 
 
 def status_of(session: Session, task: Task, broken: Collection[str] = ()) -> OverallStatus:
-    """`broken` are the ids of evidence that does not match its hash.
+    """Return the task's status.
 
-    A task that others replaced is as good as they are; one that a person left out is INCOMPLETE.
+    `damaged_evidence`: ids of evidence that does not match its hash. A replaced task takes the status of its
+    replacements; one that a person left out is INCOMPLETE.
     """
     return _status(session, task, broken, frozenset())
 
 
 def why_incomplete(session: Session, task: Task, broken: Collection[str] = ()) -> str:
-    """Why it is not complete, in a few words; empty: it is."""
+    """Return why the task is not complete, in a few words; empty if it is."""
     status = status_of(session, task, broken)
     if status is OverallStatus.COMPLETE:
         return ""
@@ -119,7 +121,7 @@ def why_incomplete(session: Session, task: Task, broken: Collection[str] = ()) -
 
 
 def contradiction(task: Task) -> str:
-    """What in its state cannot be true together; empty: nothing."""
+    """Return what is contradictory in the task's state; empty if nothing is."""
     done = task.state is TaskState.COMPLETED
     if done and task.run and task.run.alive:
         return "said to be completed, while its agent is at work"
@@ -150,7 +152,7 @@ def _status(
 
 
 def _unproven(task: Task) -> str:
-    """What is missing of a task that is said to be completed."""
+    """Return what a task lacks that is said to be completed."""
     if task.state is not TaskState.COMPLETED:
         return ""
     if task.type is TaskType.INVESTIGATION:
@@ -161,7 +163,7 @@ def _unproven(task: Task) -> str:
 
 
 def _closed_pull(session: Session, task: Task) -> int:
-    """The number of the pull request with its work that people have closed without merging it; 0: there is none."""
+    """Return the number of the pull request with this task's work that was closed without a merge; 0 if there is none."""
     branch = task.workspace.branch if task.workspace else ""
     for other in session.tasks:
         pull, there = other.pull_request, other.workspace
@@ -171,8 +173,7 @@ def _closed_pull(session: Session, task: Task) -> int:
     return 0
 
 
-# Words that guess where a report should know: «should work», «たぶん». Found in English and
-# Japanese, and only flagged.
+# Words that guess where a report should know: «should work», «たぶん». Found in English and Japanese, and only reported.
 
 _LONGEST = 50_000
 """Characters that are read of one report."""
@@ -200,7 +201,7 @@ _GUESS = re.compile(f"{_ENGLISH}|{_JAPANESE}", re.VERBOSE | re.IGNORECASE)
 
 
 def guessing_words(text: str) -> tuple[str, ...]:
-    """The guessing words of a report, each once; what stands in code is not said by anybody."""
+    """Return the guessing words of a report, each once. Code is ignored."""
     plain = unicodedata.normalize("NFKC", text[:_LONGEST]).replace("’", "'")
     words = " ".join(_CODE.sub(" ", plain).split())
     found = dict.fromkeys(match[0].lower() for match in _GUESS.finditer(words))

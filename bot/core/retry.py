@@ -1,4 +1,6 @@
-"""The one place that waits and tries again: after 1, 2, 4, 8, 16 seconds, then every minute, and never before a named time."""
+"""The only place that waits and retries: after 1, 2, 4, 8, 16 seconds, then every minute, and never before a time that
+the server names.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from bot.os_errors import as_unavailable, denied
 T = TypeVar("T")
 LONGEST = 60.0
 LONGEST_NAMED = 3600.0
-"""However long somebody else asks to be left alone."""
+"""Longest wait in seconds that a server may ask for."""
 
 
 def retry_pauses() -> Iterator[float]:
@@ -30,7 +32,10 @@ async def with_retries(
     order: str,
     quiet: bool,
 ) -> T:
-    """The attempt's result, however long it takes. `quiet`: nobody is told (there may be no chat to tell)."""
+    """Return the attempt's result, however long it takes.
+
+    `quiet`: nobody is told (the chat itself may be the problem).
+    """
     told = False
     for pause in retry_pauses():
         try:
@@ -48,7 +53,7 @@ async def with_retries(
 
 
 async def _tried(attempt: Callable[[], Awaitable[T]]) -> T:
-    """A full disk, or a folder of somebody else's, is met wherever something is written: no bug, whoever meets it."""
+    # A full disk or a missing permission can occur wherever something is written: it is no bug.
     try:
         return await attempt()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Periodic work: redraw progress, and check that the world is still as the sessions expect."""
+"""Periodic work: updates progress, and checks that the world is still as the sessions expect."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ Round = Callable[[World, Iterable[Actor]], Awaitable[None]]
 async def every_so_often(
     world: World, seconds: float, what: Round, actors: Callable[[], Iterable[Actor]]
 ) -> None:
-    """Again and again, also after the clock has jumped. What fails now is tried the next time."""
+    """Call `what` periodically, also after the clock was changed.
+
+    A failure is logged, and it is called again the next time.
+    """
     async with aclosing(world.clock.every(seconds, what.__name__)) as ticks:
         async for _ in ticks:
             try:
@@ -35,12 +38,12 @@ async def every_so_often(
                 data = {"what": what.__name__, "why": str(trouble)}
                 log.warning("round failed", extra={"data": data})
             except Exception:
-                # a round's edge: it only looks around, and a bug in it must not end the whole bot
+                # it only looks around: a bug in it must not end the whole bot
                 log.exception("round failed", extra={"data": {"what": what.__name__}})
 
 
 async def tick(world: World, actors: Iterable[Actor]) -> None:
-    """The live status of every session with agents or tests at work. No model is asked."""
+    """Update the live status of every session with agents or tests at work. No model is asked."""
     for actor in actors:
         session = actor.session
         tails = {
@@ -63,7 +66,7 @@ async def _tail(world: World, run: Run) -> str:
 
 
 async def observe(world: World, actors: Iterable[Actor]) -> None:
-    """Differences between the states and the world become events; whatever the states demand is ordered anew."""
+    """Report differences between states and world as events; whatever the states demand is ordered again."""
     for actor in actors:
         session = actor.session
         if session.status is not Status.ACTIVE:
@@ -81,7 +84,7 @@ async def observe(world: World, actors: Iterable[Actor]) -> None:
 
 
 async def take_up(world: World, actors: Iterable[Actor]) -> None:
-    """Drafts of people become intents, also where nobody asks what there is. It begins nothing."""
+    """Turn users' drafts into intents, even if nobody asks for a list. Starts nothing."""
     if world.registrar.registry is None:
         return
     for path in dict.fromkeys((world.rules.repository, *world.rules.repositories.values())):
@@ -92,7 +95,7 @@ async def take_up(world: World, actors: Iterable[Actor]) -> None:
 
 
 async def _collisions(world: World, session: Session) -> CollisionsSeen | None:
-    """Branches at work that would not merge with each other. Each pair is told once; looking costs nothing but time."""
+    """Return branches that would conflict with each other when merged. Each pair is reported once."""
     at_work = session.in_state(
         TaskState.RUNNING,
         TaskState.VERIFYING,
@@ -107,21 +110,21 @@ async def _collisions(world: World, session: Session) -> CollisionsSeen | None:
     try:
         found = await world.worktrees.collisions(session.repository.path, branches)
     except PortError:
-        return None  # a forecast: nothing hangs on it
+        return None  # only a forecast: nothing depends on it
     told = {frozenset((one.one, one.other)) for one in session.execution.collisions}
     new = tuple(one for one in found if frozenset((one.one, one.other)) not in told)
     return CollisionsSeen(**world.mark(), collisions=new) if new else None
 
 
 async def _lost(world: World, session: Session, task: Task) -> OrderFailed | None:
-    """A worktree that was removed or spoilt by hand while its agent runs."""
+    """Return an event if the worktree was removed or broken by hand while its agent runs."""
     workspace = task.workspace
     if workspace is None or not workspace.ready:
         return None
     try:
         await world.worktrees.work(workspace.path, workspace.start)
     except Unavailable:
-        return None  # it cannot be seen now, which does not mean that it is gone
+        return None  # it cannot be checked now, which does not mean that it is gone
     except Refused as refused:
         refusal = await repository_state.explain_if_moved(world, session, refused)
         return OrderFailed(

@@ -1,5 +1,5 @@
-"""One start of one agent CLI on one task, and why it was started; what its program asks a person, and how
-adapters report its pane, its usage and its end.
+"""A run: one start of an agent CLI on a task, and why it was started; its dialogs, and how adapters report its pane,
+its usage and its end.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bot.core.facts import Exact, Fact
 from bot.core.git import Checkout
 from bot.core.states import RUNS, Outcome, RunState, move
 
-# What a program in a pane asks a person, and how it can be answered.
+# A dialog of a program in a pane, and how it can be answered.
 
 _SECRET = re.compile(
     r"pass ?(?:word|phrase|code)|token|secret|api[ _-]?key|credential|\b(?:otp|pin|2fa)\b",
@@ -25,7 +25,7 @@ _SECRET = re.compile(
 
 class DialogKind(StrEnum):
     MENU = "menu"
-    """One of several lines is chosen."""
+    """One of several lines is to be chosen."""
     YES_NO = "yes_no"
     WORDS = "words"
     """A line of text is wanted; there is nothing to choose from."""
@@ -33,29 +33,29 @@ class DialogKind(StrEnum):
 
 class DialogOption(Fact):
     id: str
-    """What names it in a press: 1, 2, y, n."""
+    """Identifies the option in a press: 1, 2, y, n."""
     label: str
     keys: tuple[str, ...] = ()
-    """What is pressed for it, one after the other."""
+    """The keys to press for it, in this order."""
 
 
 class Dialog(Fact):
-    """It stands on the screen until somebody answers."""
+    """A dialog that stays on the screen until somebody answers it."""
 
     id: str
-    """Of what it says: the same question asked again has the same."""
+    """Derived from its text: the same question has the same id when it is asked again."""
     kind: DialogKind
     title: str
-    """The question itself, in a line."""
+    """The question itself, on one line."""
     text: str = ""
-    """What is written around it."""
+    """The text around it."""
     options: tuple[DialogOption, ...] = ()
     topic: str = ""
-    """What it is about, without what differs each time: «Allow Bash»; an answer given once for all holds for that."""
+    """Its subject without what differs each time, e.g. «Allow Bash»; a standing answer applies to the topic."""
 
     @property
     def is_secret(self) -> bool:
-        """What is wanted belongs into no chat."""
+        """Whether the answer is a secret, which must not go through a chat."""
         return self.kind is DialogKind.WORDS and bool(_SECRET.search(f"{self.title} {self.text}"))
 
     def option(self, id: str) -> DialogOption | None:
@@ -63,7 +63,7 @@ class Dialog(Fact):
 
 
 class StandingAnswer(Fact):
-    """A person said: always so, in this session."""
+    """An answer that a person gave for the rest of the session."""
 
     agent: str
     topic: str
@@ -71,25 +71,24 @@ class StandingAnswer(Fact):
     by: str
 
 
-# What adapters report of agents and of the bot's own commands: how they are started, where they
-# live, how they end.
+# What adapters report about agents and the bot's own commands: how they start, where they run, how they end.
 
 
 class Executed(Fact):
-    """A command of the bot's own (the tests, a set-up command) ran to its end or its limit."""
+    """The result of one of the bot's own commands (tests, set-up)."""
 
     exit_code: int | None
-    """None: it was killed at its time limit."""
+    """`None` if it was killed at its time limit."""
     seconds: float
     output: str
-    """The last part of it, masked and bounded."""
+    """The end of its output, masked and limited in size."""
     output_path: str = ""
     report: Report | None = None
-    """Of a test run: what its runner told. None: nothing."""
+    """For a test run: the runner's report, or `None` without one."""
 
 
 class CompletionSource(StrEnum):
-    """What told that a run was over."""
+    """What revealed that a run was over."""
 
     HOOK = "Hook"
     PROCESS_EXIT = "ProcessExit"
@@ -106,16 +105,16 @@ class Pane(Fact):
     pane_id: str
     pid: int
     boot_time: float = 0.0
-    """When the process started: pids are used again."""
+    """When the process started; pids are reused."""
 
 
 class AgentUsage(Fact):
-    """What an agent says it has used itself."""
+    """The usage that an agent itself reports."""
 
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = None
-    """In US dollars; none: it does not say."""
+    """In US dollars; `None` if it reports none."""
 
     def __add__(self, other: AgentUsage) -> AgentUsage:
         costs = [one for one in (self.cost, other.cost) if one is not None]
@@ -127,29 +126,29 @@ class AgentUsage(Fact):
 
 
 class Limit(Fact):
-    """An agent's account has nothing left for now."""
+    """An agent's account has reached its limit."""
 
     says: str
     resets_at: AwareDatetime | None = None
-    """None: it does not say."""
+    """`None` if unknown."""
 
 
 class RunEnd(Fact):
-    """How a run ended, and who noticed."""
+    """How a run ended, and what noticed it."""
 
     outcome: Outcome
     source: CompletionSource
     exit_code: int | None = None
     message: str = ""
-    """What the agent said last, if it said anything."""
+    """The last message of the agent, if any."""
     conversation: str = ""
-    """The id under which its conversation can be taken up again, where the CLI chose one itself."""
+    """The id with which its conversation can be resumed, if the CLI chose the id itself."""
     usage: AgentUsage | None = None
     limit: Limit | None = None
 
 
 class Launch(Fact):
-    """How to start an agent CLI on one instruction: nothing in it goes through a shell unquoted."""
+    """How to start an agent CLI on one instruction. Nothing in it passes through a shell unquoted."""
 
     argv: tuple[str, ...]
     env: dict[str, str] = Field(default_factory=dict[str, str])
@@ -157,23 +156,25 @@ class Launch(Fact):
     files: dict[str, str] = Field(default_factory=dict[str, str])
     """Files to write beside the prompt before the start: name → content."""
     marker: str = ""
-    """The line the agent prints when it is done; empty: its process ends instead."""
+    """The line that the agent prints when it is done; empty if its process ends instead."""
     stdin: Literal["terminal", "prompt", "nothing"] = "terminal"
-    """What the agent reads: its pane, the prompt file, or nothing (a headless CLI that would wait for more)."""
+    """Where the agent's input comes from: its pane, the prompt file, or nothing (a headless CLI that would wait for
+    more).
+    """
 
 
 class SandboxPaths(Fact):
-    """What an agent in a sandbox is lent beside its worktree, as absolute paths. What is not there is not lent."""
+    """What a sandboxed agent may use besides its worktree, as absolute paths. Missing paths are ignored."""
 
     spool: str = ""
-    """Its run's folder."""
+    """The run's folder."""
     folders: tuple[str, ...] = ()
-    """Folders of its CLI. Where one does not lie in the home folder, the worktree has one of its own in its place."""
+    """Folders of its CLI. One that is outside the home folder is replaced by a private folder of the worktree."""
     copies: tuple[str, ...] = ()
-    """Files it gets copies of: what it changes there changes nothing elsewhere."""
+    """Files that it gets copies of: its changes stay in the copies."""
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
-    """Files that are changed in place: logins that are renewed."""
+    """Files that are changed in place, such as logins that are renewed."""
 
 
 class AgentReady(Fact):
@@ -185,10 +186,10 @@ class AgentReady(Fact):
     problem: str = ""
     remedy: str = ""
     warnings: tuple[str, ...] = ()
-    """What whoever approves should know: settings of the repository that run code, a question that will be asked."""
+    """What an approver should know: repository settings that run code, or a dialog that will appear."""
 
 
-# One run, and what was done about one that does not come to an end.
+# A run, and what was done about one that does not end.
 
 
 class Why(StrEnum):
@@ -196,31 +197,31 @@ class Why(StrEnum):
 
     FIRST = "first"
     RESUMED = "resumed"
-    """It had been stopped, or had vanished; its work goes on."""
+    """It had been stopped or had vanished; its work continues."""
     CHECK_FAILED = "check_failed"
     NO_EVIDENCE = "no_evidence"
     CONFLICT = "conflict"
     JUDGED = "judged"
-    """The judge found something missing."""
+    """The model's verdict found something missing."""
     FLAGGED = "flagged"
     """A person sent it back because of how its tests were changed."""
     CI_FAILED = "ci_failed"
     REVIEW = "review"
     LIMITED = "limited"
-    """Its account had nothing left, and has again."""
+    """Its account's limit has been reset."""
     RETRY = "retry"
     FEEDBACK = "feedback"
     CHANGED = "changed"
-    """Somebody wants something else of the task than before."""
+    """Somebody changed what the task shall do."""
 
 
 class LookFor(StrEnum):
-    """What an agent that does not come to an end is looked in on for."""
+    """Why the bot looks in on an agent that does not end."""
 
     ASK = "ask"
-    """To ask it whether it is done."""
+    """To ask the agent whether it is done."""
     NUDGE = "nudge"
-    """The same, because a person wants it."""
+    """The same, but a person wants it."""
     DECIDE = "decide"
     """It was asked and stays silent: a person decides."""
     LONG = "long"
@@ -228,38 +229,38 @@ class LookFor(StrEnum):
 
 
 class Quiet(Fact):
-    """What was done about an agent that does not come to an end."""
+    """What was done about an agent that does not end."""
 
     look: LookFor | None = None
-    """What it is being looked in on for."""
+    """Why the bot is looking in on it now."""
     looks: int = 0
     asked: bool = False
-    """It was asked whether it is done, or could not be."""
+    """It was asked whether it is done, or could not be asked."""
     unasked: str = ""
-    """Why it could not be."""
+    """Why it could not be asked."""
     cards: int = 0
     """How often a person was asked."""
     shown: AwareDatetime | None = None
     """Since when a person is being asked."""
     about_time: bool = False
-    """Not because of silence, but because it has worked for so long."""
+    """Asked because of its long run time, not because of silence."""
     times_long: int = 0
     commits: int = 0
-    """On its branch, when it was looked in on."""
+    """Commits on its branch when the bot looked."""
     uncommitted: int = 0
-    """Files."""
+    """Uncommitted files at that time."""
     stopping: bool = False
-    """Taken as done: its work is looked at once it has been stopped."""
+    """Taken as done: its work is examined once it has been stopped."""
 
 
 class Run(Fact):
-    """One start of one agent CLI on one task: one process in one pane. Feedback is a new run."""
+    """One start of one agent CLI on one task: one process in one pane. Feedback starts a new run."""
 
     id: str
     number: int
     agent: str
     conversation: str
-    """The CLI's own conversation id, chosen before the launch so that it can be resumed."""
+    """The CLI's own conversation id, chosen before the launch so that the conversation can be resumed."""
     resumes: bool = False
     why: Why = Why.FIRST
     feedback: str = ""
@@ -277,34 +278,34 @@ class Run(Fact):
     auto_flag: str | None = None
     log_path: str = ""
     usage: AgentUsage | None = None
-    """What the agent says it has used."""
+    """The usage that the agent reports."""
     attach: str = ""
-    """The command with which a person looks at its pane."""
+    """The command with which a person can view its pane."""
     dialog: Dialog | None = None
-    """What it asks a person just now."""
+    """The dialog that is open now."""
     dialogs: int = 0
-    """How often it has asked."""
+    """How many dialogs it has opened."""
     ignored: int = 0
-    """How many of these questions went away without an answer of the bot's."""
+    """How many dialogs went away without an answer from the bot."""
     reply: str = ""
-    """The option that somebody has chosen, while it is being typed."""
+    """The chosen option while it is being typed."""
     screen: str = ""
-    """A digest of what its pane showed last."""
+    """A digest of the pane's last content."""
     silent_since: AwareDatetime | None = None
-    """Since when that has not changed."""
+    """Since when that digest has not changed."""
     quiet: Quiet = Quiet()
     waited: float = 0
-    """Seconds in which it waited for a person."""
+    """Seconds it has waited for a person."""
     before: Checkout | None = None
-    """How the main checkout looked when it began."""
+    """The state of the main checkout when the run began."""
     report: str = ""
-    """What its agent has written down as the result of its task: that of an investigation."""
+    """The result that the agent wrote down, for an investigation."""
     noticed: tuple[str, ...] = ()
-    """Ids of observations its agent has made."""
+    """Ids of observations that its agent made."""
 
     @property
     def name(self) -> str:
-        """The name of its pane. tmux refuses a second one."""
+        """The name of its pane. tmux refuses a second one of that name."""
         return f"run-{self.id}"
 
     @property

@@ -91,7 +91,7 @@ class Session(Living):
         return next((task for task in self.tasks if task.id == task_id), None)
 
     def task_of_run(self, run_id: str) -> Task | None:
-        """The task whose last run this is. A late word about an earlier run finds nothing."""
+        """Return the task whose latest run this is. A late event of an earlier run finds none."""
         return next((task for task in self.tasks if task.run and task.run.id == run_id), None)
 
     def in_state(self, *states: TaskState) -> list[Task]:
@@ -103,7 +103,7 @@ class Session(Living):
 
     @property
     def from_registry(self) -> bool:
-        """Whether its intent was kept in the repository before it began."""
+        """Whether its intent was in the repository before the session started."""
         return bool(self.intent.id) and self.intent.id != self.short
 
     @property
@@ -124,15 +124,15 @@ class Session(Living):
 # Which part of a conversation is old enough to be summarised.
 
 KEPT_VERBATIM = 20
-"""The last messages of a conversation are always told word for word."""
+"""The latest messages are always kept word for word."""
 
 
 def messages_to_summarise(session: Session, window: int) -> int:
-    """How many of the oldest messages one summary shall stand for; 0: the conversation is short enough."""
+    """Return how many of the oldest messages to summarise; 0 if the conversation is short enough."""
     talk = session.conversation
     old = talk[:-KEPT_VERBATIM]
     if all(message.role is Speaker.SYSTEM for message in old):
-        return 0  # a summary of nothing but a summary would never end
+        return 0  # summarising only a summary would never end
     tokens = estimate_tokens(
         "\n".join(message.content for message in talk), session.llm.token_scale
     )

@@ -1,4 +1,4 @@
-"""Commands about another session than the thread's own, about one still to be found out, or about none."""
+"""Commands about a session of another thread, about one still to be chosen, or about none."""
 
 from __future__ import annotations
 
@@ -24,28 +24,25 @@ from bot.ports import Clock
 from bot.steps import chat
 from bot.steps.chat import chat_of
 
-# What the desk says to one person: waited for only a moment, so that nobody who comes after waits
-# for it.
-#
-# A chat may have to wait for minutes before it can say it, and the next one in line may want to
-# stop.
+# Private answers of the desk. Each is waited for only briefly: a chat may need minutes to deliver one, and the next
+# person in line may want to stop something.
 
 log = logging.getLogger("bot.desk")
 
 A_MOMENT = 1.0
 MOST = 50
-"""Answers that are late. Behind so many everybody waits."""
+"""Late answers that may be pending at once; beyond that the desk waits for each answer."""
 
 
 class Answers:
-    """Whoever has one closes it: what is late then is not said any more."""
+    """Delivers answers without blocking the desk. The owner must close it; late answers are then dropped."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._late: set[asyncio.Task[None]] = set()
 
     async def give(self, answer: Coroutine[None, None, None]) -> None:
-        """Returns when it was said, or is late. What goes wrong at once is the caller's, later the log's."""
+        """Return when the answer is delivered or late. An immediate error is raised, a later one only logged."""
         giving = asyncio.create_task(answer, name="answer")
         moment = asyncio.create_task(self._clock.sleep(A_MOMENT))
         try:
@@ -74,27 +71,30 @@ class Answers:
         if isinstance(error, PortError):
             log.warning("not answered", extra={"data": {"why": error.reason}})
         else:
-            # a task nobody waits for: a bug here must be seen
+            # nobody awaits this task: a bug in it must show in the log
             log.error("not answered", exc_info=error)
 
 
-# Commands that are not about the session of the thread they are given in: of another one, of one
-# still to be found out, or of none at all.
+# Commands that are not about the session of their own thread: about another one, one still to be chosen, or none at
+# all.
 
 MANY = 20
-"""Nobody picks from more than this."""
+"""Most sessions offered for choosing."""
 NOT_ALLOWED = "You may not do that here. Ask whoever runs this bot."
 _VERBS = {Word.STOP: Verb.STOP, Word.RESUME: Verb.RESUME, Word.DISCARD: Verb.DISCARD}
 _FIT = {Word.STOP: (Status.ACTIVE, Status.QUEUED), Word.RESUME: (Status.PAUSED,)}
 _BY_ID = {**_FIT, Word.RESUME: (Status.PAUSED, Status.FAILED)}
-"""What has failed is tried again by whoever names it, and stands in nobody's way who does not."""
+"""A failed session resumes only if it is named; without an id it is not among the candidates."""
 _GOES_ON = (Status.FAILED, Status.ACTIVE, Status.QUEUED)
-"""What `resume` means where nothing is paused: what failed, or what a bot that has ended had not done."""
+"""What `resume` without an id means if nothing is paused: a failed session, or one that an ended bot left unfinished."""
 
 
 @dataclass(frozen=True)
 class SessionCommands:
-    """`actor_of` finds the actor of a thread, awake or asleep; `awake` are the sessions that are not over."""
+    """Answers such commands.
+
+    `actor_of` finds the actor of a thread, loading it if necessary; `awake` returns the sessions in memory.
+    """
 
     world: World
     gate: Gate
@@ -105,7 +105,7 @@ class SessionCommands:
     front: Front
 
     async def answered(self, thread: Thread, event: Pressed | Commanded, *, known: bool) -> bool:
-        """Whether it was one of these. `known`: there is a session in this thread."""
+        """Answer the event if it is such a command; return whether it was. `known`: this thread has a session."""
         if self.front.intents.concerns(event):
             self.auditing.allowed(thread, event)
             card = await self.front.intents.answer(thread, event)
@@ -132,7 +132,7 @@ class SessionCommands:
         return False
 
     async def say(self, thread: Thread, event: FromPerson, text: str) -> bool:
-        """The same word to the same event has one key: a chat that knows it was said does not say it again."""
+        # The key is derived from event and text: a chat that has shown this answer does not show it twice.
         digest = hashlib.sha256(text.encode()).hexdigest()[:8]
         card = AnswerCard(key=f"told:{event.id}:{digest}", title=text)
         return await self.whisper(thread, event.by, card)
@@ -143,21 +143,21 @@ class SessionCommands:
         return True
 
     async def _model(self, thread: Thread, event: Pressed) -> bool:
-        """Pressed where there is no form for it."""
+        # Pressed in a chat that has no form for it.
         self.auditing.allowed(thread, event)
         title, body = self.front.model()
         card = AnswerCard(key=f"answer:{event.id}", title=title, body=body)
         return await self.whisper(thread, event.by, card)
 
     async def _for_all(self, thread: Thread, event: Commanded) -> bool:
-        """Help, the list of sessions, what waits, which keys are set."""
+        """Answer a command that is about no session: help, the list of sessions, what waits, which keys are set."""
         self.auditing.allowed(thread, event)
         title, body = await self.front.answer(thread, event)
         card = AnswerCard(key=f"answer:{event.id}", title=title, body=body)
         return await self.whisper(thread, event.by, card)
 
     async def _without_id(self, thread: Thread, event: Commanded) -> bool:
-        """The one session it can only mean, or a choice."""
+        """Find the only session that can be meant, or offer a choice."""
         word, argument = event.command.word, event.command.argument
         if word is Word.CONTINUE and (newest := self._newest(thread, Status.COMPLETED)):
             return await self._with_id(thread, event, newest)
@@ -180,7 +180,7 @@ class SessionCommands:
         return await self.say(thread, event, said)
 
     async def _told_of(self, thread: Thread, event: Pressed) -> bool:
-        """What was picked is a command like any other: who may give it is asked there."""
+        # The choice is handled like a typed command, including the check of permission.
         name, _, which = event.about.partition(":")
         id, _, text = which.partition(":")
         word = next((word for word, row in COMMANDS.items() if row.pickable and word == name), None)
@@ -191,7 +191,9 @@ class SessionCommands:
         return await self._with_id(thread, given, id)
 
     def _newest(self, thread: Thread, *statuses: Status) -> str:
-        """The session of this channel that stands so and that something happened in last; empty: there is none."""
+        """Return the id of this channel's most recently changed session with one of these statuses; empty if there is
+        none.
+        """
         fit = [
             listed
             for listed in self.world.store.sessions()
@@ -200,12 +202,12 @@ class SessionCommands:
         return max(fit, key=lambda one: one.updated_at).id if fit else ""
 
     def _heard_already(self, event: Commanded) -> list[Session]:
-        """Where it comes again, the session it was for is meant, though another would fit by now."""
+        # A repeated event belongs to the session that has already heard it, even if another one would fit by now.
         records = [self.world.store.find(session.id) for session in self.awake()]
         return [r.session for r in records if r and event.id in r.heard]
 
     async def _with_id(self, thread: Thread, event: Pressed | Commanded, id: str) -> bool:
-        """`resume 1a2b`: the same word, said in the thread of that session."""
+        """Handle `resume 1a2b` as `resume` in the thread of that session."""
         record = self.world.store.find(id)
         from_here = self.gate.commands_from_here(thread, event)
         if record is None or not (from_here or _may_know(thread, event.by, record.session)):
@@ -233,13 +235,13 @@ class SessionCommands:
         return True
 
     def _in_vain(self, thread: Thread, event: Pressed | Commanded, session: Session) -> str:
-        """Why a word from another chat would come to nothing; in its own the session says so itself."""
+        """Return why a command from another chat would have no effect; in its own chat the session itself says so."""
         if session.thread.platform == thread.platform or isinstance(event, Pressed):
             return ""
         word, platform = event.command.word, session.thread.platform
         if self._is_mute(session.thread):
             if word is Word.STOP:
-                # waking it has stopped it already: nobody could be told how it goes on
+                # the session was stopped when it was loaded, because its chat is not connected
                 return ""
             return f"Session {session.short} is in {platform}, which is not at work here. Start it: gwt-bot serve."
         fit = _BY_ID.get(word, (Status.COMPLETED,))
@@ -251,7 +253,10 @@ class SessionCommands:
         return not chat.is_at_work(self.world, thread.platform)
 
     async def turn_to(self, thread: Thread, platform: str = "") -> bool:
-        """A chat that shows one thread at a time is told which one is meant now; `platform`: another than the thread's own."""
+        """Tell a chat that shows one thread at a time to switch to this one.
+
+        `platform`: another chat than the thread's own.
+        """
         chat = chat_of(self.world, platform or thread.platform)
         return await chat.turn_to(thread)
 
@@ -259,19 +264,22 @@ class SessionCommands:
 def sessions_meant(
     word: Word, argument: str, sessions: Iterable[Session], thread: Thread, person: Person
 ) -> list[Session]:
-    """Those of this channel; where there is none, one's own elsewhere."""
+    """Return the matching sessions of this channel, or else the person's own elsewhere."""
     fits = [s for s in sessions if _fits(word, s) and _together(thread, s.thread)]
     own = [s for s in fits if s.owner.id == person.id]
     here = [s for s in fits if s.thread.place == thread.place]
     if argument in MINE:
         return own
     at_work = [s for s in here or own if s.in_state(TaskState.RUNNING, TaskState.VERIFYING)]
-    # of several, only one may have anything to stop
+    # of several sessions, perhaps only one has anything to stop
     return at_work if word is Word.STOP and len(at_work) == 1 else here or own
 
 
 def picker(word: Word, sessions: list[Session], key: str, text: str = "") -> AnswerCard:
-    """A button a session. `text`: what was said behind the word, `make check` in `tests: make check`."""
+    """Return a card with a button per session.
+
+    `text`: what followed the word, e.g. `make check` in `tests: make check`.
+    """
     said = f":{text}" if text else ""
     choices = tuple(
         Choice(
@@ -291,12 +299,12 @@ def _fits(word: Word, session: Session) -> bool:
 
 
 def _together(thread: Thread, other: Thread) -> bool:
-    """Nobody looks from one organisation into another."""
+    # No organisation may see sessions of another.
     return (thread.platform, thread.workspace) == (other.platform, other.workspace)
 
 
 def _may_know(thread: Thread, person: Person, session: Session) -> bool:
-    """What somebody else talks of with the bot alone is as good as not there, not even for one who guesses its id."""
+    # Somebody else's direct conversation must look as if it did not exist, even to a person who guesses its id.
     if not _together(thread, session.thread):
         return False
     alone = session.thread.direct and session.thread.place != thread.place

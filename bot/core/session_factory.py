@@ -1,4 +1,4 @@
-"""Begins sessions: from a request, and from `spec`, which writes a spec without any work."""
+"""Starts sessions: from a request, or from `spec`, which writes a spec without doing any work."""
 
 from __future__ import annotations
 
@@ -21,14 +21,13 @@ from bot.steps.approve.rules import is_answer
 from bot.steps.chat import chat_of
 from bot.steps.talk import rules as talk
 
-# A session's first record: for which thread, by whom, on which repository. On disk before
-# anything has begun.
+# The first record of a session: its thread, owner and repository. Saved before anything else happens.
 
 NOTHING_WAITS = "Nothing waits for an answer here. Write inbox to see what does, or what you would like to have built."
 
 
 def is_request(thread: Thread, event: FromPeople) -> bool:
-    """Whether a session begins with it, where there is none yet."""
+    """Whether the event starts a session in a thread that has none."""
     if not (isinstance(event, Said) and event.mention and thread.root):
         return False
     asks = bool(event.text.strip()) and not is_answer(event.text)
@@ -41,7 +40,7 @@ class SessionStarts:
     repositories: Repositories
 
     def problem(self, thread: Thread, event: FromPeople) -> str:
-        """Why a request cannot be begun, in a sentence. Empty: it can, or it is none."""
+        """Return why a request cannot be started, in a sentence; empty if it can, or if the event is no request."""
         if not isinstance(event, Said):
             return ""
         if is_request(thread, event):
@@ -49,11 +48,11 @@ class SessionStarts:
             return self.repositories.problem(thread, name) if name or not event.repository else ""
         if event.mention and is_answer(event.text):
             return NOTHING_WAITS
-        # nothing but files, and none of them could be read
+        # only files, none of which could be read
         return "; ".join(talk.unread_attachments(event.files)) if event.mention else ""
 
     def by_request(self, thread: Thread, event: Said) -> Record:
-        """Where there is no room on the disk, nothing has begun."""
+        """Start a session from a request. Raises if the disk is full; then nothing has started."""
         asked = repository_request(event.text)
         event = event.model_copy(update={"text": asked.text})
         chosen = "" if asked.name else event.repository
@@ -61,7 +60,10 @@ class SessionStarts:
         return self._saved(self._session(thread, event, path), event)
 
     def by_wizard(self, origin: Thread, thread: Thread, event: Commanded) -> Record:
-        """A spec is wanted and nothing more, of what `origin` is about. The same command begins the same one."""
+        """Start a session that only writes a spec, on the repository of `origin`.
+
+        The same command gives the same session id.
+        """
         asked = repository_request(event.command.text)
         path = self.repositories.path_for(origin, asked.name)
         said = Said(id=event.id, at=event.at, by=event.by, text=asked.text, may_stop=event.may_stop)
@@ -72,7 +74,7 @@ class SessionStarts:
     def by_session(
         self, thread: Thread, session_id: str, event: Begun, parent: Session | None
     ) -> Record | None:
-        """Another session, the parent, wants one on its own repository, or an intent is run. None: it is there already."""
+        """Start a session that its parent session or an intent asks for. Return `None` if it exists already."""
         if self.world.store.find(session_id):
             return None
         path = (parent.repository.path if parent else event.path) or self.repositories.path_for(
@@ -85,7 +87,7 @@ class SessionStarts:
     def _session(
         self, thread: Thread, event: Said | Begun, path: str, session_id: str = ""
     ) -> Session:
-        """Its agent is fixed with the survey: until then a wrong setting can be mended."""
+        # The agent is left open until the survey, so that a wrong setting can still be fixed.
         command, source = self.repositories.tests_of(_of(event) or path)
         return Session(
             id=session_id or self.world.clock.new_id(),
@@ -108,12 +110,12 @@ class SessionStarts:
 
 
 def _of(event: Said | Begun) -> str:
-    """What the folder is a copy of: it is tested as that is."""
+    # A temporary copy is tested like the original.
     return event.copy_of if isinstance(event, Said) else ""
 
 
-# `spec`: a spec is written without any work being begun, in a thread of its own. Safe to do
-# twice: its ids follow from the command.
+# `spec`: writes a spec in a thread of its own without starting any work. Idempotent: the ids are derived from the
+# command.
 
 _TITLE = 72
 WHAT = "Write spec, and behind it what it is about: spec a dark mode for the settings page."
@@ -128,7 +130,7 @@ def is_wanted(event: FromPeople) -> bool:
 
 @dataclass(frozen=True)
 class SpecWizard:
-    """`known`: whether a session lives in a thread; `begun`: told of the new one."""
+    """Answers `spec`. `known`: whether a thread has a session; `begun`: called with the new session's record."""
 
     world: World
     beginning: SessionStarts
@@ -155,7 +157,7 @@ class SpecWizard:
         return True
 
     async def _thread(self, thread: Thread, event: Commanded, text: str) -> Thread:
-        """The one it was said in, if nothing goes on there yet; else one is begun beside it."""
+        """Return the command's own thread if it has no session yet, or else open a new one."""
         if thread.root and not self.known(thread):
             return thread
         session_id, first_line = derived_id(event.id, "spec"), text.splitlines()[0][:_TITLE]

@@ -33,7 +33,7 @@ class SessionRequest(Living):
     event_id: str = ""
     """The message that began it: it may be edited until the plan is written."""
     vague: bool = False
-    """The request said too little to be understood; its one question is open."""
+    """The request was too vague to be understood; its one question is open."""
     questions_asked: bool = False
     """Whether the questions were put (there may be none)."""
     dry_run: bool = False
@@ -43,7 +43,7 @@ class SessionRequest(Living):
     unattended: bool = False
     """Nobody is there to answer an agent's dialog, so a dialog ends the run."""
     parts: tuple[Part, ...] = ()
-    """What is carried out in sessions of their own."""
+    """Parts that are carried out in sessions of their own."""
     earlier: Earlier | None = None
     """A finished session that this request may belong to."""
     destination: ChosenDestination | None = None
@@ -91,11 +91,11 @@ class SessionAgents(Living):
     sandboxed: bool = False
     """Whether agents are kept to their worktrees."""
     runs_as: str = ""
-    """The user of the machine as whom they run."""
+    """The machine's user account that agents run as."""
     standing_answers: tuple[StandingAnswer, ...] = ()
-    """Dialogs that are answered without asking again."""
+    """Answers given to dialogs without asking again."""
     limits: TaskLimits = TaskLimits()
-    """What a task may use up before a person is asked."""
+    """What a task may use before a person is asked."""
     most_at_once: int = 10
     """How many may run at once, whatever the plan says: the operator's limit."""
 
@@ -125,7 +125,7 @@ class Spec(Fact):
     revision: int = 1
     workspace: Workspace
     commit: str = ""
-    """Of the current revision, on the spec branch; empty until it is committed."""
+    """The commit of the current revision on the spec branch; empty until it is committed."""
 
     @property
     def directory(self) -> str:
@@ -147,17 +147,17 @@ class SessionPlan(Living):
     shown_at: AwareDatetime | None = None
     """Since when the approval card is there; it expires."""
     change_request: str = ""
-    """What a person wants different from the former revision."""
+    """What a person wants to be different from the former revision."""
     changes: int = 0
     """How many changes were asked for while tasks ran."""
     analysis: Analysis | None = None
-    """Of the current revision, or of the one that is being repaired."""
+    """The analysis of the current revision, or of the one being repaired."""
     analysed: bool = False
     """Whether the current documents were analysed."""
     score: int | None = None
     """How good its tasks are, of 100; none: nobody could judge that."""
     repairs: int = 0
-    """How often the plan was written anew because of critical findings."""
+    """How often the plan was rewritten because of critical findings."""
     forecast: Forecast | None = None
     """What it may take, by what finished sessions took."""
     difference: Difference | None = None
@@ -170,7 +170,7 @@ class SessionPlan(Living):
 
 
 class Approval(Fact):
-    """Who let it run, and what exactly they saw."""
+    """Who approved the plan, and what exactly they saw."""
 
     by: Person
     at: AwareDatetime
@@ -201,7 +201,7 @@ class SessionExecution(Living):
     choice: Step | None = None
     """Which task shall start first, while that is not chosen."""
     preferred: tuple[str, ...] = ()
-    """Ids of tasks that were chosen to start before others."""
+    """Ids of tasks chosen to start before others."""
     collisions: tuple[Collision, ...] = ()
     """Branches that were seen to collide; each pair is reported once."""
 
@@ -264,16 +264,16 @@ class SessionEnding(Living):
     """Ids of tasks whose log could not be kept: they do not count as complete."""
     result: ExecutionResult | None = None
     summary: str | None = None
-    """The end in the model's words; none: it was not asked yet."""
+    """The model's summary of the session; `None` if it was not asked yet."""
 
 
 class Trouble(Fact):
-    """An order that cannot be carried out just now; it is tried again and again."""
+    """An order that cannot be carried out at the moment; it is retried."""
 
     order: str
     reason: str
     since: AwareDatetime | None = None
-    """None: of a session that was saved before this was kept."""
+    """`None` in sessions saved before this field existed."""
 
 
 class SessionControl(Living):
@@ -290,13 +290,13 @@ class SessionControl(Living):
     troubles: tuple[Trouble, ...] = ()
     """What it waits for outside: the model does not answer, tmux is missing …"""
     outages: int = 0
-    """How often it had to wait so, each time until everything worked again."""
+    """How often it had to wait for such problems, each time until everything worked again."""
     failure: str = ""
     """The error that ended it."""
 
     @property
     def trouble(self) -> str:
-        """What it waits for outside, in a sentence; empty: nothing."""
+        """The latest outside problem it waits for, in a sentence; empty if none."""
         return self.troubles[-1].reason if self.troubles else ""
 
 
@@ -304,8 +304,8 @@ class SessionLlm(Living):
     """What is known of the model's limits."""
 
     context_window: int = 0
-    """Tokens the model can take at once; 0: unknown."""
+    """Tokens of the model's context window; 0 if unknown."""
     token_scale: float = 1.0
-    """How many tokens the model counts where three bytes are taken for one."""
+    """Correction of the estimate of one token per three bytes."""
     prompts_cut: bool = False
-    """It was told that the model's server seems to drop a part of what it is sent."""
+    """Users were told that the model's server seems to drop a part of the prompts."""

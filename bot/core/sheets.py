@@ -1,7 +1,4 @@
-"""A card laid out for any platform: what stands above what.
-
-Everything but `Prose` is plain text and has to be escaped.
-"""
+"""The layout of a card, independent of the platform. Everything but `Prose` is plain text and must be escaped."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from bot.core.text import clean
 
 
 class Tone(StrEnum):
-    """What a card is to the one who sees it. Only NEEDS_YOU, FAILURE and RESULT may ping."""
+    """What a card means to its reader. Only NEEDS_YOU, FAILURE and RESULT may notify people."""
 
     PLAIN = "plain"
     PROGRESS = "progress"
@@ -31,11 +28,11 @@ class Text(Fact):
     kind: Literal["text"] = "text"
     text: str
     strong: bool = False
-    """It heads what follows."""
+    """It is the heading of what follows."""
 
 
 class Fields(Fact):
-    """Short facts, a label each."""
+    """Short facts, each with a label."""
 
     kind: Literal["fields"] = "fields"
     pairs: tuple[tuple[str, str], ...]
@@ -53,14 +50,14 @@ class Table(Fact):
 
 
 class Code(Fact):
-    """Output of a program, letter for letter."""
+    """Output of a program, verbatim."""
 
     kind: Literal["code"] = "code"
     text: str
 
 
 class Prose(Fact):
-    """A document in Markdown, as somebody wrote it."""
+    """A document in Markdown, as it was written."""
 
     kind: Literal["prose"] = "prose"
     name: str
@@ -68,7 +65,7 @@ class Prose(Fact):
 
 
 class Pointer(Fact):
-    """Another thread of the same platform, as something to follow."""
+    """A link to another thread of the same platform."""
 
     kind: Literal["pointer"] = "pointer"
     text: str
@@ -76,15 +73,15 @@ class Pointer(Fact):
 
 
 class Entry(Fact):
-    """One of several things of a kind, with what can be done about it."""
+    """One item of a list, with its buttons."""
 
     title: str
     facts: tuple[str, ...] = ()
-    """How it stands, a few short phrases."""
+    """Its state in a few short phrases."""
     thread: Thread | None = None
-    """Where it is."""
+    """The thread it is in."""
     choices: tuple[Choice, ...] = ()
-    """Each names what it is about: they may be pressed anywhere."""
+    """Each button names what it refers to, so it can be pressed anywhere."""
 
 
 class Entries(Fact):
@@ -106,7 +103,7 @@ class Sheet(Fact):
 
 
 def markdown(sheet: Sheet) -> str:
-    """The sheet as Markdown: what any chat gets for free."""
+    """Return the sheet as Markdown, which serves any chat without code of its own."""
     parts = [f"**{_inline(sheet.title)}**"]
     parts += [_markdown(element) for element in sheet.body]
     if sheet.choices:
@@ -148,12 +145,12 @@ _LINE_START = re.compile(r"([-+=:]|\d+(?=[.)]))")
 
 
 def _escaped(text: str) -> str:
-    """Plain text that stays what it is in Markdown, line by line."""
+    """Escape plain text for Markdown, line by line."""
     return "  \n".join(_line(line) for line in clean(text).splitlines() if line.strip())
 
 
 def _inline(text: str) -> str:
-    """Plain text on one line."""
+    """Escape plain text on a single line."""
     return _line(clean(text))
 
 
@@ -164,7 +161,7 @@ def _line(text: str) -> str:
 
 
 def _harmless(start: re.Match[str]) -> str:
-    """What would open a list, a rule or a heading at the beginning of a line."""
+    # Escapes what would start a list, a rule or a heading at the beginning of a line.
     return start[0] + "\\" if start[0].isdigit() else "\\" + start[0]
 
 

@@ -1,7 +1,7 @@
-"""A session as a file other programs can read: gwt's keys and spellings verbatim, ours beside them. Pure.
+"""The session as a JSON file that other programs can read: gwt's keys and spellings verbatim, ours in addition.
 
-Where gwt has fewer states than we have, its `status` is a projection and our `state` stands beside it. On reading,
-ours wins; a file without ours (written by gwt itself) is completed from what it says.
+Where gwt has fewer states, its `status` is the nearest one and our `state` the exact one. On reading, ours take
+precedence; a file without them (written by gwt itself) is completed from gwt's keys. Pure.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bot.core.task import Strategy, Task, TaskResult, Workspace
 
 
 class NewerSchemaError(BrokenStateError):
-    """It was written by a newer version: nothing is wrong with it, and it must be left as it is."""
+    """The file was written by a newer version: it is valid and must be left untouched."""
 
     def __init__(self, schema: int) -> None:
         super().__init__(
@@ -39,7 +39,7 @@ class AgentType(StrEnum):
 
 
 class TestStatus(StrEnum):
-    __test__ = False  # it is no test
+    __test__ = False  # keeps pytest from collecting this class
 
     PENDING = "Pending"
     RUNNING = "Running"
@@ -131,9 +131,9 @@ AGENTS = {
     "opencode": AgentType.OPEN_CODE,
     "claude-print": AgentType.CLAUDE_CODE,
 }
-"""Of several names for one, the first is taken on reading."""
+"""On reading, the first of several names for a type is used."""
 
-# What gwt's keys say already needs no second place.
+# Fields that gwt's keys cover already.
 GWT_SESSION_FIELDS = {
     **dict.fromkeys(("id", "created_at", "updated_at", "status", "conversation", "tasks"), True),
     "repository": {"path", "base_branch"},
@@ -145,11 +145,11 @@ GWT_TASK_FIELDS = {
 }
 
 
-# Reading: our own keys where they are written, else what gwt's keys tell.
+# Reading: our own keys where present, else values derived from gwt's keys.
 
 
 def restore(data: bytes) -> Session:
-    """The session of a file. Raises pydantic's ValidationError, or NewerSchemaError."""
+    """Return the session of a file. Raises pydantic's ValidationError, or NewerSchemaError."""
     written_by = Version.model_validate_json(data).schema_version
     if written_by > SCHEMA:
         raise NewerSchemaError(written_by)
@@ -182,7 +182,7 @@ def _migrated(saved: SavedSession, form: int) -> SavedSession:
 
 
 def _completed(saved: SavedSession) -> dict[str, Any]:
-    """What gwt's keys tell of the things it has no keys for."""
+    """Return values derived from gwt's keys for the fields that gwt does not have."""
     asked = next((said.content for said in saved.conversation.messages), "")
     tests = [task.test_status.test_command for task in saved.tasks if task.test_status]
     done = saved.status == Status.COMPLETED
@@ -228,7 +228,7 @@ def _workspace(saved: SavedWorktree) -> dict[str, object]:
 
 
 def _run(saved: SavedAgent) -> dict[str, object]:
-    """gwt remembers one agent per task, and how it ended."""
+    # gwt keeps one agent per task, and how it ended.
     ended = saved.status in ("Completed", "Error")
     outcome = Outcome.FINISHED if saved.status == "Completed" else Outcome.FAILED
     return {
@@ -273,7 +273,7 @@ def _ours(saved: Saved, kind: type[BaseModel]) -> dict[str, Any]:
     }
 
 
-# Writing: where gwt has fewer states, the nearest of its own.
+# Writing: where gwt has fewer states, the nearest of them.
 
 _STATUS = {Status.QUEUED: "Active", Status.DISCARDED: "Failed"}
 _TASK_STATUS = {
@@ -287,7 +287,7 @@ _SOURCES = {CompletionSource.SWEEP: "StatusQuery", CompletionSource.STOPPED: "Pr
 
 
 def export(session: Session) -> dict[str, object]:
-    """The session as plain JSON values."""
+    """Return the session as plain JSON values."""
     saved = SavedSession(
         id=session.id,
         created_at=session.created_at,

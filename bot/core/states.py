@@ -1,7 +1,7 @@
-"""Every state and every legal move.
+"""All states and all legal moves.
 
-Nothing else in the program may decide what is legal: docs/states.md is drawn from these tables, and a test
-keeps the drawing true.
+Nothing else in the program may decide what is legal: docs/states.md is drawn from these tables, and a test keeps it up
+to date.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Status(StrEnum):
 
 
 class Phase(StrEnum):
-    """How far a session has come. Pausing leaves it alone, so resuming knows where it was."""
+    """How far a session has come. Pausing keeps the phase, so that resuming knows where to continue."""
 
     INTAKE = "intake"
     CLARIFYING = "clarifying"
@@ -79,7 +79,7 @@ class IntentStatus(StrEnum):
 
 
 class OverallStatus(StrEnum):
-    """The judgement on a whole; the members stand from best to worst."""
+    """The overall result; the members are ordered from best to worst."""
 
     COMPLETE = "COMPLETE"
     INCOMPLETE = "INCOMPLETE"
@@ -89,7 +89,7 @@ class OverallStatus(StrEnum):
 
     @classmethod
     def worst(cls, parts: list[OverallStatus]) -> OverallStatus:
-        """The worst of the parts is the whole; nothing at all is NO_EVIDENCE."""
+        """Return the worst of the parts; NO_EVIDENCE if there are none."""
         order = list(cls)
         return max(parts, key=order.index, default=cls.NO_EVIDENCE)
 
@@ -98,7 +98,7 @@ S = TypeVar("S", bound=StrEnum)
 
 
 def _table(rows: str, kind: type[S]) -> Mapping[S, frozenset[S]]:
-    """Read `old → new new`, one row a line. A state without a row has no way out."""
+    """Parse `old → new new`, one row per line. A state without a row is final."""
     table: dict[S, frozenset[S]] = {state: frozenset() for state in kind}
     for row in rows.strip().splitlines():
         old, _, news = row.partition("→")
@@ -169,7 +169,7 @@ INTENTS = _table(
 
 
 def move(table: Mapping[S, frozenset[S]], old: S, new: S) -> S:
-    """The new state, if the table allows the move."""
+    """Return the new state. Raises IllegalMoveError if the table does not allow the move."""
     if new not in table[old]:
         raise IllegalMoveError(f"{type(old).__name__}: {old} cannot become {new}")
     return new

@@ -1,4 +1,4 @@
-"""The state of all sessions as plain JSON values, for programs to read. It only reads."""
+"""The state of all sessions as plain JSON values for programs. Only reads."""
 
 from __future__ import annotations
 
@@ -21,12 +21,15 @@ _OVER = frozenset({Status.COMPLETED, Status.FAILED, Status.DISCARDED})
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 StatusRow = dict[str, JsonValue]
 LATELY = 200
-"""Sessions whose usage is counted: each is read from the disk, while nothing else moves."""
+"""Sessions whose usage is counted. Each is read from disk, which blocks the event loop."""
 
 
 def status_of(store: Store, about: str, of: str) -> JsonValue:
-    """`status`: those that are not over, with what each waits for; `sessions`: all; `usage`: what the last of them have
-    cost, over or not; `session`: one, whole."""
+    """Return the data for `about`:
+
+    "status" (unfinished sessions and what each waits for), "sessions" (all), "usage" (the cost of the latest, finished
+    or not), or one whole session by its id `of`.
+    """
     match about:
         case "sessions":
             return [_line(one) for one in store.sessions()]
@@ -44,7 +47,9 @@ async def inbox(
     top: Callable[[str], Awaitable[str]],
     repositories: Iterable[str],
 ) -> list[StatusRow]:
-    """What waits for a person: sessions of all chats, and intents of these repositories that no session carries out."""
+    """Return what waits for a person: sessions of all chats, and intents of these repositories that no session carries
+    out.
+    """
     sessions = [line for line in _at_work(store) if line["waits_for"]]
     found: list[StatusRow] = [{"kind": "session", **line} for line in sessions]
     if registry is None:
@@ -81,7 +86,7 @@ def _intent(filed: FiledIntent, repository: str) -> StatusRow:
 
 
 def _unread(repository: str, problem: str) -> StatusRow:
-    """A file that cannot be read waits for a person, too."""
+    # A file that cannot be read needs a person, too.
     what = {"kind": "problem", "id": "", "title": "Intents that cannot be read"}
     return {**what, "repository": repository, "waits_for": [problem]}
 

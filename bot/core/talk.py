@@ -13,21 +13,21 @@ from bot.core.people import Person, Verbosity
 from bot.core.plan import Analysis, Document
 from bot.core.spec_kit.drafts import TaskDraft
 
-# What people say while a session is under way: words that wait to be judged by the model, and the
-# change they may ask for.
+# What users write while a session is under way: messages that wait for the model's judgement, and the change they may
+# ask for.
 
 
 class Words(Fact):
-    """Something a person said that only the model can judge."""
+    """A message that only the model can judge."""
 
     id: str
     by: Person
     at: AwareDatetime
     text: str
     mention: bool = False
-    """The bot was named: it is looked at before what others merely wrote."""
+    """The bot was mentioned: such messages are judged first."""
     may_stop: bool = True
-    """Whether this one may end agents."""
+    """Whether its author may end agents."""
 
 
 class WordKind(StrEnum):
@@ -46,7 +46,7 @@ class Affected(Fact):
 
 class ChangeStage(StrEnum):
     JUDGING = "judging"
-    """Which tasks does it touch?"""
+    """The model judges which tasks it touches."""
     DRAFTING = "drafting"
     ANALYSING = "analysing"
     AWAITING = "awaiting"
@@ -54,39 +54,39 @@ class ChangeStage(StrEnum):
 
 
 class Change(Fact):
-    """A change of mind while tasks run. It stands beside the phase: what it does not touch goes on."""
+    """A change of the plan while tasks run. The phase stays: tasks that the change does not touch go on."""
 
     id: str
     text: str
     by: Person
     at: AwareDatetime
     may_stop: bool = True
-    """Whether what it touches is held at once; else only when somebody who may approve confirms it."""
+    """Whether the affected tasks are held at once. If not, they are held only when an approver confirms the change."""
     stage: ChangeStage = ChangeStage.JUDGING
     revision: int
-    """The one it leads to."""
+    """The revision it leads to."""
     reason: str = ""
     affected: tuple[Affected, ...] = ()
     decision: Question | None = None
-    """The decision it takes anew, as it will be. Until the change is confirmed the old one holds."""
+    """The decision it changes, with the new answer. The old answer holds until the change is confirmed."""
     held: tuple[str, ...] = ()
-    """Ids of the tasks that were held for it."""
+    """Ids of the tasks that are on hold for it."""
     documents: tuple[Document, ...] = ()
     drafts: tuple[TaskDraft, ...] = ()
     parallelism: int = 2
     score: int | None = None
-    """Of its tasks, of 100."""
+    """The quality of its tasks, 0 to 100."""
     analysis: Analysis | None = None
     repairs: int = 0
-    """How often it was written anew because of critical findings."""
+    """How often it was rewritten because of critical findings."""
     shown_at: AwareDatetime | None = None
 
 
-# People who read along in a thread: when they spoke last, and what they thought of the result.
+# The people in a thread: when each wrote last, and their feedback on the result.
 
 
 class Spoken(Fact):
-    """When somebody spoke last, and what had been used up by then."""
+    """When somebody wrote last, and the usage up to then."""
 
     at: AwareDatetime
     usage: Usage = Usage()
@@ -96,7 +96,7 @@ class Feedback(Fact):
     """Whether somebody found the result helpful."""
 
     by: str
-    """The full id."""
+    """The person's full id."""
     helpful: bool
     at: AwareDatetime
 

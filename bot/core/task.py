@@ -1,6 +1,6 @@
 """A task: a unit of work that one agent can finish, its workspace, its pull request, and how it is made from a draft.
 
-A task changes by its methods only; what it holds is replaced.
+A task changes only through its methods; the values in it are replaced, never changed.
 """
 
 from __future__ import annotations
@@ -21,40 +21,39 @@ from bot.core.spec_kit.drafts import TaskDraft, TaskType, WorktreeStrategy
 from bot.core.states import TASKS, TaskState, move
 from bot.core.tampering.signs import Flag
 
-# What a task is before anything of it exists: its kind, what must be so in the end, where it is
-# worked on.
+# What a task is before it has started: its type, its acceptance criteria, where it is worked on.
 
 
 class Strategy(StrEnum):
-    """A worktree of its own, or the predecessor's."""
+    """A worktree of its own, or the dependency's."""
 
     NEW = "New"
     SHARED = "Shared"
 
 
 class Acceptance(Fact):
-    """One thing that must be so when a task (or the whole) is done."""
+    """A criterion that must be fulfilled when a task (or the whole session) is done."""
 
     id: str
     text: str
 
 
 class Workspace(Fact):
-    """Branch and worktree of a task. The names are saved before anything of it exists."""
+    """Branch and worktree of a task. The names are saved before either exists."""
 
     branch: Exact
     path: Exact
     created_at: AwareDatetime
     task_ids: Annotated[tuple[str, ...], EXACT] = ()
     start: Exact = ""
-    """The commit its own work began from, the predecessors' merged in; empty before."""
+    """The commit its own work began from, with dependencies merged in; empty until then."""
     ready: bool = False
-    """Whether the worktree stands, as far as is known."""
+    """Whether the worktree exists, as far as is known."""
     merged: Annotated[tuple[str, ...], EXACT] = ()
-    """Ids of the predecessors whose branches are merged into it."""
+    """Ids of the dependencies whose branches are merged into it."""
 
 
-# What comes of a task: the text of its pull request, the request itself, and the result.
+# Results of a task: the text of its pull request, the pull request itself, and the outcome.
 
 
 class PullText(Fact):
@@ -65,35 +64,35 @@ class PullText(Fact):
 
 
 class PullRequest(Fact):
-    """Of a task, or of all tasks that share its branch."""
+    """The pull request of a task, or of all tasks that share its branch."""
 
     number: int
     url: str
     merged: bool = False
     seen: Pull | None = None
-    """As the forge showed it last."""
+    """Its state as last seen on the forge."""
     head: str = ""
-    """The commit the bot has put there last."""
+    """The commit that the bot pushed last."""
     delivered: tuple[str, ...] = ()
-    """Keys of failed checks and of notes that its agent was told already."""
+    """Keys of failed checks and comments that its agent was already told of."""
     wanted_by: Person | None = None
-    """Who wants it merged by the bot."""
+    """The person who wants the bot to merge it."""
     problem: str = ""
-    """Why it is not merged yet, though somebody wanted it."""
+    """Why it is not merged yet, although somebody wants it."""
     checks: tuple[str, ...] = ()
-    """The names of checks that its heads have had so far."""
+    """The names of all checks that its heads have had so far."""
     checks_since: AwareDatetime | None = None
-    """Since when checks of its head are waited for."""
+    """Since when the bot waits for checks of its head."""
     unchecked: str = ""
-    """The head for which a person was asked, because checks have not appeared; empty: nobody is asked."""
+    """The head for which a person was asked because checks have not appeared; empty if nobody is asked."""
     times_asked: int = 0
-    """How often that was."""
+    """How often that happened."""
     without_checks: str = ""
-    """The head that a person wants merged though checks have not appeared."""
+    """The head that a person wants merged although checks have not appeared."""
     unneeded: bool = False
     """A person said that the session need not wait for it."""
     taken_in: tuple[str, ...] = ()
-    """Merge commits of the base that are in its branch again."""
+    """Merge commits of the base that its branch already contains."""
 
     @property
     def open(self) -> bool:
@@ -115,17 +114,17 @@ class Option(Fact):
 
     id: str
     says: str
-    """What it means, for the model and for people."""
+    """What the step means, for the model and for people."""
 
 
 class Step(Fact):
-    """What happened, and what may be done now. It stands until one option was chosen."""
+    """What happened, and which steps are legal now. It stays open until an option is chosen."""
 
     id: str
     happened: str
     options: tuple[Option, ...]
     default: str
-    """The option that is taken when the model gives none, or none of these."""
+    """The option that is taken if the model gives no valid one."""
 
     def option(self, id: str) -> Option | None:
         return next((option for option in self.options if option.id == id), None)
@@ -139,19 +138,19 @@ class Hold(StrEnum):
 
     EVIDENCE = "evidence"
     FLAGS = "flags"
-    """Its tests look as if they had been made to pass, or it reaches further than its plan."""
+    """There are signs that its tests were made to pass, or that it touches more than its plan says."""
     LIMIT = "limit"
     SETTINGS = "settings"
-    """What its agent obeys has changed."""
+    """The settings that its agent obeys have changed."""
     LOST = "lost"
-    """Its worktree or branch was taken away by hand: it is made again, or another one."""
+    """Its worktree or branch was removed by hand: it is created again, or replaced by another one."""
     VERDICT = "verdict"
     TESTS = "tests"
-    """Nobody has seen the command that runs its tests, or the machine cannot run it."""
+    """Nobody has confirmed the test command, or this machine cannot run it."""
 
 
 class Counters(Fact):
-    """Every loop has its bound; these count towards them."""
+    """Counts repetitions. Every loop has a limit."""
 
     failed_checks: int = 0
     judge_continues: int = 0
@@ -177,21 +176,21 @@ class NextRun(Living):
     to_merge: str = ""
     """What its agent has to merge before anything else; each run is told so until git says that it is done."""
     not_before: AwareDatetime | None = None
-    """When its agent's account has something left again."""
+    """When its agent's account has quota again."""
 
 
 class Task(Living):
-    """A unit one agent can finish."""
+    """A unit of work that one agent can finish."""
 
     id: str
     key: str
     """Spec Kit's T001."""
     number: int = 0
-    """n of the label task-<session>-<n>."""
+    """The n of the label task-<session>-<n>."""
     name: str
     description: str = ""
     story: str = ""
-    """US1; empty: it serves all stories."""
+    """US1; empty if it serves all stories."""
     parallel: bool = False
     """Spec Kit's [P]."""
     type: TaskType = TaskType.IMPLEMENTATION
@@ -199,7 +198,7 @@ class Task(Living):
     blocked: str = ""
     """Why it is Blocked or Failed, in a sentence."""
     blocked_from: TaskState | None = None
-    """What it was doing before; a retry goes on there."""
+    """Its state before it was blocked; a retry continues there."""
     choice: Step | None = None
     """Which next step shall be taken? It waits for that choice."""
     past_choices: tuple[str, ...] = ()
@@ -222,7 +221,7 @@ class Task(Living):
     checks: list[Check] = Field(default_factory=list[Check])
     verdicts: list[Verdict] = Field(default_factory=list[Verdict])
     work: Work | None = None
-    """What git says lies in its worktree, as last looked at."""
+    """What git showed in its worktree at the last look."""
     work_run: str = ""
     """The run after which that was."""
     found_command: str = ""
@@ -230,11 +229,11 @@ class Task(Living):
     found_problem: str = ""
     """Why that command will not work here."""
     flags: tuple[Flag, ...] = ()
-    """Signs that its tests were made to pass, or that it reaches further than its plan, in the work as last looked at."""
+    """Signs in its latest work that its tests were made to pass, or that it touches more than its plan says."""
     accepted: tuple[str, ...] = ()
     """What a person let pass: commits whose flags or verdict they have seen, names of limits, marks of settings."""
     settings_mark: str = ""
-    """How what its agent obeys looked when a person was asked about it."""
+    """The hash of the settings that its agent obeys, as of when a person was asked about them."""
     checked_run: str = ""
     """The run after which the last check was."""
     judged_run: str = ""
@@ -246,7 +245,7 @@ class Task(Living):
     base_to_merge: tuple[str, ...] = ()
     """Commits of the base that are to be merged into its branch before it goes on."""
     taken_by: str = ""
-    """Who works in its pane themselves; the bot keeps its hands off until they hand it back."""
+    """The person who works in its pane; the bot does nothing with it until they hand it back."""
     pull_tries: int = 0
     """How often a pull request of it was tried to be made."""
     pull_problem: str = ""
@@ -257,7 +256,7 @@ class Task(Living):
     limits: TaskLimits = TaskLimits()
     violations: tuple[LimitViolation, ...] = ()
     pull_text: PullText | None = None
-    """What a pull request of it says."""
+    """The text of its pull request."""
     pull_request: PullRequest | None = None
     result: TaskResult | None = None
     parent: str | None = None
@@ -273,24 +272,24 @@ class Task(Living):
     completed_at: AwareDatetime | None = None
 
     def become(self, state: TaskState, why: str = "") -> None:
-        """Change state. `why` belongs to Blocked and Failed; every other state clears it. What was to be chosen is past."""
+        """Change the state and close any open choice. `why` is for Blocked and Failed; every other state clears it."""
         old, self.state = self.state, move(TASKS, self.state, state)
         self.blocked, self.choice, self.hold = why, None, None
         self.blocked_from = old if state is TaskState.BLOCKED else None
         if state is TaskState.NEEDS_CONTINUATION:
-            # it is worked on again: neither a cut nor a pull request of what was there waits any longer
+            # it is worked on again: a pending split or pull request of the former work is obsolete
             self.replan_reason = self.pull_problem = ""
 
     @property
     def run(self) -> Run | None:
-        """The run that counts: the last one."""
+        """The current run, i.e. the last one."""
         return self.runs[-1] if self.runs else None
 
     def update_run(self, run: Run) -> None:
         self.runs[-1] = run
 
     def go_on(self, told: str) -> None:
-        """An interrupted run is to be resumed. What it was to mend is not forgotten over that."""
+        """Have the interrupted run resumed, and repeat the feedback it was started for."""
         interrupted = (Why.RESUMED, Why.LIMITED)
         cause = next((run for run in reversed(self.runs) if run.why not in interrupted), None)
         unmet = cause.feedback if cause else ""
@@ -300,18 +299,18 @@ class Task(Living):
         )
 
     def must_merge(self, told: str) -> None:
-        """Its agent has to settle a collision; perhaps one more, besides one that is not settled yet."""
+        """Add a conflict that its agent has to settle, keeping one that is still open."""
         self.next_run.to_merge = "\n\n".join(
             dict.fromkeys(one for one in (self.next_run.to_merge, told) if one)
         )
 
     def note_evidence(self, id: str) -> None:
-        """Each piece once: what is done again after a crash leaves the same."""
+        # Each id once: an action that is repeated after a crash adds nothing.
         if id and id not in self.evidence_refs:
             self.evidence_refs = (*self.evidence_refs, id)
 
     def look_again(self) -> None:
-        """What was seen, tested and judged before is no reason to believe it now."""
+        # Looks, checks and verdicts made before no longer count.
         self.work_run = self.checked_run = self.judged_run = ""
 
     def count(self, name: str) -> int:
@@ -324,19 +323,19 @@ class Task(Living):
 
     @property
     def asking(self) -> str:
-        """Which time it is that a person is asked: a press on an earlier card does nothing."""
+        """Identifies the current question to a person, so that a press on an earlier card does nothing."""
         return (
             f"{len(self.runs)}" if self.times_asked <= 1 else f"{len(self.runs)}.{self.times_asked}"
         )
 
     @property
     def report(self) -> str:
-        """What its agent has written down as its result, else what it said at the end."""
+        """The result that its agent wrote down, or else its last message."""
         return (self.run.report or self.run.message) if self.run else ""
 
     @property
     def usage(self) -> AgentUsage:
-        """What all its runs have used, as far as they say."""
+        """The usage of all its runs, as far as they report it."""
         return sum((run.usage for run in self.runs if run.usage), AgentUsage())
 
     @property
@@ -344,8 +343,7 @@ class Task(Living):
         return self.checks[-1] if self.checks else None
 
 
-# Smaller tasks that the model proposes: in place of one that was too large, or for what is still
-# missing at the end.
+# Smaller tasks that the model proposes, in place of one that was too large or for what is missing at the end.
 
 
 class SmallerTask(Fact):
@@ -358,11 +356,11 @@ class SmallerTask(Fact):
     """Which of the others come first, by their position."""
 
 
-# Tasks made from drafts, and drafts from tasks: to plan them, to show them and to compare them.
+# Tasks made from drafts, and drafts made from tasks, for planning, showing and comparing them.
 
 
 def drafts_of(tasks: Sequence[Task]) -> tuple[TaskDraft, ...]:
-    """The tasks as they would be proposed today."""
+    """Return the tasks as drafts."""
     keys = {task.id: task.key for task in tasks}
     return tuple(_draft_of(task, keys) for task in tasks)
 
@@ -396,7 +394,7 @@ def task_from(
 
 
 def apply_draft(draft: TaskDraft, task: Task, dependencies: tuple[str, ...]) -> None:
-    """Make the task what the draft says; its state, its runs and its branch stay."""
+    """Update the task from the draft; its state, runs and branch stay."""
     task.name, task.description = draft.title, draft.description
     task.story, task.parallel = draft.story, draft.parallel
     task.type = TaskType(draft.type)

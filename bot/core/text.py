@@ -10,28 +10,28 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-# Sentences: joined, begun with a capital letter, shortened with a note of what is left out.
+# Sentences: joined, capitalized, shortened with a note of what is left out.
 
 _SENTENCE_ENDS = (".", "!", "?", "…", "。", ":")
 _LOWER_CASE_NAMES = frozenset({"bwrap", "gh", "git", "gwt-bot", "make", "npm", "tmux"})
-"""Programs are written as they are typed, also at the beginning of a sentence."""
+"""Programs that keep their lower-case names even at the beginning of a sentence."""
 
 
 def sentences(*said: str) -> str:
-    """One after the other, each with its full stop. A first word stays as it is: it may be the name of a branch."""
+    """Join texts, each with a full stop. First words are not changed: they may be names of branches."""
     told = filter(None, map(str.strip, said))
     return " ".join(one if one.endswith(_SENTENCE_ENDS) else f"{one}." for one in told)
 
 
 def capitalized(text: str) -> str:
-    """With a capital letter in front, where the first word is an ordinary one and not a name, a path or code."""
+    """Return the text with a capital letter, unless its first word is a name, a path or code."""
     first = text.partition(" ")[0].rstrip(",.:;!?")
     ordinary = first.isalpha() and first.islower() and first not in _LOWER_CASE_NAMES
     return text[:1].upper() + text[1:] if ordinary else text
 
 
 def continued(text: str) -> str:
-    """A sentence as the end of a longer one: a small letter in front, no full stop behind."""
+    """Return a sentence as the end of a longer one: lower-case first letter, no full stop."""
     first = text.partition(" ")[0]
     small = text[:1].lower() + text[1:] if first.istitle() and first.isalpha() else text
     return small.rstrip().removesuffix(".")
@@ -62,11 +62,11 @@ def first_few(lines: Sequence[str], most: int, noun: str = "") -> tuple[str, ...
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 SOME_DAYS = 2
-"""From then on hours say nothing."""
+"""From this many days on, hours are left out."""
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things, in good English."""
+    """Return a number with its noun in singular or plural."""
     if number == 1:
         return f"1 {noun}"
     plural = noun + ("es" if noun.endswith(("ch", "s", "x")) else "s")
@@ -83,10 +83,10 @@ def time_of_day(at: datetime, *, seconds: bool = False) -> str:
 
 
 def duration(seconds: int | None) -> str:
-    """Seconds as people say them."""
+    """Return a duration in words, or an empty string for `None`."""
     if seconds is None:
         return ""
-    # a clock that was set back leaves no negative times
+    # a clock that was set back must not give negative times
     minutes, rest = divmod(max(0, seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
@@ -95,7 +95,7 @@ def duration(seconds: int | None) -> str:
 
 
 def ago(then: datetime, now: datetime) -> str:
-    """As long ago as people say it: nobody counts the seconds of an hour. A clock that was set back tells of no future."""
+    """Return how long ago it was, without seconds below an hour. Never negative, even if the clock was set back."""
     seconds = max(0, int((now - then).total_seconds()))
     if seconds >= SOME_DAYS * DAY:
         return f"{seconds // DAY} days ago"
@@ -128,13 +128,13 @@ _UNSEEN = re.compile(
 
 
 _SEPARATOR = re.compile(r"(?<!\x00[^\x00])\x00+(?![^\x00]\x00)")
-"""A zero between two texts, as in `/proc/*/environ`; not one behind each letter, as in UTF-16."""
+"""A NUL between two texts, as in `/proc/*/environ`; not one after each letter, as in UTF-16."""
 
 
 def clean(text: str) -> str:
-    """The text without escapes, control, bidirectional and zero-width characters; lines end with \\n.
+    r"""Remove escapes, control, bidirectional and zero-width characters; lines end with \n.
 
-    What zeros separate stands on lines of its own, so that it does not become one word.
+    NUL-separated texts become lines, so that they do not merge into one word.
     """
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text
@@ -143,16 +143,15 @@ def clean(text: str) -> str:
     return _UNSEEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-# In which language a text is written, as far as the bot must know: Japanese, English, or none of
-# these. Only what is written for people counts: no code, headings, identifiers, addresses or
-# English labels.
+# The language of a text, as far as the bot needs it: Japanese, English, or neither. Only prose counts: no code,
+# headings, identifiers, URLs or English labels.
 
 JAPANESE = "Japanese"
 ENGLISH = "English"
 LEAST_LETTERS = 12
-"""Fewer letters say nothing: a name, a command, `OK`."""
+"""With fewer letters there is no telling: a name, a command, `OK`."""
 JAPANESE_PART = 0.2
-"""A Japanese text may be full of foreign names, an English one quotes a word or two."""
+"""Low, because a Japanese text may be full of foreign names, while an English one quotes only a word or two."""
 LATIN_PART = 0.8
 
 _NOT_PROSE = re.compile(
@@ -166,7 +165,7 @@ _NOT_PROSE = re.compile(
 )
 _ASCII_WORD = re.compile(r"[\x21-\x7e]+")
 _IDENTIFIER = re.compile(
-    r"[/\\_@]|\w[.:]\w|[a-z][A-Z]|\b[A-Z]{1,4}-?[0-9]"  # paths, addresses, file names, camelCase, FR-001
+    r"[/\\_@]|\w[.:]\w|[a-z][A-Z]|\b[A-Z]{1,4}-?[0-9]"  # paths, URLs, file names, camelCase, FR-001
 )
 _ENGLISH_WORD = re.compile(
     r"\b(?:the|and|to|of|is|are|in|for|with|it|on|that|this|please|should|must|when|be|as|can|add|make|fix"
@@ -182,7 +181,7 @@ _OTHER_WORD = re.compile(
 
 
 def language_of(text: str) -> str:
-    """`Japanese`, `English`, or nothing: it cannot be told, or it is some other language."""
+    """Return `Japanese`, `English`, or an empty string if it is another language or unclear."""
     letters = _letters(_prose(text))
     total = letters.total()
     if not total:
@@ -195,7 +194,7 @@ def language_of(text: str) -> str:
 
 
 def is_in_language(text: str, wanted: str) -> bool:
-    """Whether a text for people is in the wanted language. Where nothing is wanted, or little is said, it is."""
+    """Whether a text is in the wanted language. Also true if none is wanted or the text is too short to tell."""
     letters = _letters(_prose(text))
     total = letters.total()
     if not wanted or total < LEAST_LETTERS:
@@ -211,7 +210,7 @@ def _prose(text: str) -> str:
 
 
 def _letters(text: str) -> Counter[str]:
-    """How many letters of which writing. Kanji without any kana may be Chinese."""
+    # By script. Kanji without any kana may be Chinese.
     return Counter(_writing(sign) for sign in text if sign.isalpha())
 
 
@@ -231,6 +230,6 @@ def _japanese(letters: Counter[str]) -> int:
 
 
 def _is_foreign(text: str) -> bool:
-    """Written in Latin letters, and yet not English: its small words give it away."""
+    # Latin letters but not English: common small words reveal the language.
     plain = text.casefold()
     return len(_OTHER_WORD.findall(plain)) > len(_ENGLISH_WORD.findall(plain))

@@ -1,4 +1,4 @@
-"""The adapters in use and the operator's rules: what the shell and the steps are given at the start."""
+"""The adapters in use and the operator's rules: what the desk, the actors and the steps are given at the start."""
 
 from __future__ import annotations
 
@@ -40,16 +40,15 @@ from bot.ports import (
     Worktrees,
 )
 
-# Where sessions are begun, and reached, by other sessions. The desk does it; what an action needs
-# of the desk stands here.
+# How an action starts or reaches other sessions; the desk provides the functions.
 
 Begin = Callable[[Thread, str, Begun], None]
-"""A session with that id, in that thread, unless it is there already. On disk when it returns."""
+"""Start a session with that id in that thread, unless it exists. Saved when it returns."""
 PassOnCall = Callable[[Thread, Continued], str]
-"""Go on with a finished session, in a person's name; why not, in a sentence, or nothing."""
+"""Pass a person's request to a finished session. Returns why it is not possible, in a sentence, or an empty string."""
 
 OneMore = Callable[[Person, str], str]
-"""That person begins a session with that id, too; why not, in a sentence, or nothing."""
+"""Count one more session for that person. Returns why they may not start it, in a sentence, or an empty string."""
 
 
 @dataclass
@@ -59,7 +58,7 @@ class SessionFactory:
     _one_more: OneMore | None = None
 
     def serve(self, begin: Begin, pass_on: PassOnCall, one_more: OneMore) -> None:
-        """By the desk, before any action is done."""
+        """Set the functions. The desk calls this before any action is carried out."""
         self._begin, self._pass_on, self._one_more = begin, pass_on, one_more
 
     def one_more(self, by: Person, session_id: str) -> str:
@@ -78,13 +77,12 @@ class SessionFactory:
         return self._pass_on(thread, event)
 
 
-# What the model is asked that belongs to no session: a branch in short, what sort of wish a draft
-# is, what was noticed.
+# Questions to the model that belong to no session: a branch's summary, the type of a draft, what agents noticed.
 
 
 @dataclass
 class SessionlessUsage:
-    """Counted since the start: nothing is kept of it, as nothing depends on it."""
+    """Usage outside of sessions, counted since the start of the bot and not saved: nothing depends on it."""
 
     usage: Usage = field(default_factory=Usage)
 
@@ -92,16 +90,16 @@ class SessionlessUsage:
         self.usage += usage
 
 
-# Who looks at the bot's own page: it is shown again, a moment after something has changed.
+# Who looks at the bot's home page: it is shown again shortly after something has changed.
 
 log = logging.getLogger("bot.desk")
 
 A_MOMENT = 2.0
-"""Seconds in which changes are gathered."""
+"""Seconds in which changes are collected."""
 A_PAGE = 0.6
-"""Seconds for each page: a chat takes about a hundred a minute, and the cards of sessions come first."""
+"""Seconds for each page: a chat accepts about a hundred messages a minute, and the cards of sessions take precedence."""
 MOST = 100
-"""People whose page is kept up to date; who came longest ago is forgotten first."""
+"""The most people whose page is kept up to date; the one whose visit is longest ago is dropped first."""
 ShowHome = Callable[[Thread, Person], Awaitable[None]]
 
 
@@ -113,7 +111,7 @@ class HomeVisits:
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def changed(self) -> None:
-        """A session has changed. Costs nothing where nobody looks."""
+        """Report that a session has changed. Costs nothing if nobody looks."""
         if self._there:
             self._changed.set()
 
@@ -125,7 +123,7 @@ class HomeVisits:
             del self._there[next(iter(self._there))]
 
     async def keep_up(self, clock: Clock, show: ShowHome) -> None:
-        """Until cancelled."""
+        """Keep the pages up to date until cancelled."""
         while True:
             await self._changed.wait()
             await clock.sleep(max(A_MOMENT, A_PAGE * len(self._there)))
@@ -137,11 +135,11 @@ class HomeVisits:
         try:
             await show(thread, person)
         except PortError as problem:
-            # it is shown anew with the next change, or when they come again
+            # it is shown again with the next change, or at the next visit
             log.warning("a page was not renewed", extra={"data": {"why": problem.reason}})
 
 
-# The adapters in use, and the rules the operator has set: what the engine is given at the start.
+# The adapters in use, and the rules that the operator has set.
 
 
 async def unknown_window() -> int:
@@ -150,56 +148,56 @@ async def unknown_window() -> int:
 
 @dataclass(frozen=True)
 class Rules:
-    """What the operator decided in the settings."""
+    """What the operator has decided in the settings."""
 
     repository: str
-    """The usual one."""
+    """The path of the default repository."""
     agent: str
     repositories: Mapping[str, str] = field(default_factory=dict[str, str])
-    """All there are, the usual one first: name and where it lies."""
+    """All repositories by name, with their paths, the default one first."""
     test_commands: tuple[str, ...] = ()
-    """How tests are run: of the usual repository, or of the one that is named before a colon."""
+    """The test commands: of the default repository, or of the one named before a colon."""
     check_seconds: float = 900
     progress_seconds: float = 120
     progress_posted: bool = False
-    """The live status comes to the end of its thread at every tick, whether anybody has talked since or not."""
+    """The live status is posted at the end of its thread at every tick, even if nobody has written since."""
     sandboxed: bool = False
-    """Agents, and commands of the repository's own, are kept to their worktree."""
+    """Agents and the repository's own commands are confined to their worktree."""
     user: str = ""
-    """As whom the bot runs, and so its agents."""
+    """The user account that the bot and its agents run as."""
     hold_on_restart: bool = False
     unattended: bool = False
-    """Nobody sits there who could answer an agent: the requests come through a pipe."""
+    """Nobody can answer an agent: requests come through a pipe."""
     most_at_once: int = 10
-    """Agents in one session, whatever its plan says."""
+    """The most agents in one session, whatever its plan says."""
     low_risk_alone: bool = False
-    """A plan of low risk may start without a person."""
+    """A low-risk plan may start without approval."""
     low_risk_sources: frozenset[Source] = frozenset({Source.HUMAN})
-    """Of which sources."""
+    """The sources of requests for which that holds."""
     reflect_after: bool = False
     """Observations are turned into proposed intents whenever a session has ended."""
     high_risk_approvers: int = 1
-    """How many different people must approve a plan of high risk."""
+    """How many different people must approve a high-risk plan."""
     asker_counts: bool = True
-    """Whether who asked for it may be one of them."""
+    """Whether the requester may be one of them."""
     most_in_a_minute: int = 0
-    """Words, presses and commands of one person; 0: no limit."""
+    """Messages, presses and commands of one person; 0 means no limit."""
     most_in_an_hour: int = 0
-    """Sessions one person may begin; 0: no limit."""
+    """Sessions that one person may start; 0 means no limit."""
     most_sessions: int = 0
-    """Sessions that are not over, of everybody; 0: no limit."""
+    """Unfinished sessions of all people; 0 means no limit."""
     set_up: tuple[str, ...] = ()
     """Commands that are run in each new worktree."""
     copied_files: tuple[str, ...] = ()
-    """Patterns of ignored files that a new worktree gets a copy of."""
+    """Patterns of ignored files that are copied into a new worktree."""
     other_agents: tuple[str, ...] = ()
-    """Agents that may be offered in place of the usual one."""
+    """Agents that may be offered in place of the default one."""
     poll_seconds: float = 60
-    """How often open pull requests are looked at."""
+    """Seconds between looks at open pull requests."""
     checks_seconds: float = 600
-    """How long checks that have not appeared are waited for before a person is asked."""
+    """Seconds to wait for checks that have not appeared, before a person is asked."""
     limits: TaskLimits = field(default_factory=TaskLimits)
-    """What a task may use up before a person is asked."""
+    """What a task may use before a person is asked."""
     context_window: Callable[[], Awaitable[int]] = unknown_window
     """Tokens the model can take at once, as far as anybody knows."""
     keys: Callable[[], Mapping[str, bool]] = dict
@@ -235,34 +233,34 @@ class World:
     bindings: Bindings
     preferences: Preferences
     forge: Forge | None = None
-    """None: no pull requests are made at all."""
+    """`None`: no pull requests are made."""
     beside: SessionlessUsage = field(default_factory=SessionlessUsage)
     places: RepositoryQueue = field(default_factory=RepositoryQueue)
     nursery: SessionFactory = field(default_factory=SessionFactory)
     visits: HomeVisits = field(default_factory=HomeVisits)
     recall: ConsoleState = field(default_factory=ConsoleState)
     registrar: RegistryWriter = field(default_factory=RegistryWriter)
-    """Without a registry: nothing is kept in repositories."""
+    """Without a registry, nothing is stored in repositories."""
 
     def mark(self) -> EventStamp:
-        """What every event of the bot's own begins with."""
+        """Return the id and time of a new event of the bot's own."""
         return {"id": self.clock.new_id(), "at": self.clock.now()}
 
 
-# Who does what: each function that does an action is marked with the class of it.
+# Which function carries out which action: each is decorated with the action's class.
 
 A = TypeVar("A", bound=Wish)
 E = TypeVar("E", bound=Event | None)
 Tell = Callable[[Event], None]
-"""Hands an event to the session while its action is still under way."""
+"""Hands an event to the session while its action is still running."""
 Performer = Callable[[World, Session, A], Coroutine[Any, Any, E]]
 TellingPerformer = Callable[[World, Session, A, Tell], Coroutine[Any, Any, E]]
 PERFORMERS: dict[type[Wish], TellingPerformer[Any, Event | None]] = {}
-"""Filled by the marks below, once, as the modules of the steps are imported."""
+"""Filled by the decorators below when the modules of the steps are imported."""
 
 
 def performs(action: type[A]) -> Callable[[Performer[A, E]], Performer[A, E]]:
-    """Marks the function that does this action and returns what came of it."""
+    """Register the function that carries out this action and returns its result."""
 
     def marked(function: Performer[A, E]) -> Performer[A, E]:
         def without_tell(
@@ -279,7 +277,7 @@ def performs(action: type[A]) -> Callable[[Performer[A, E]], Performer[A, E]]:
 def performs_telling(
     action: type[A],
 ) -> Callable[[TellingPerformer[A, E]], TellingPerformer[A, E]]:
-    """The same for an action that takes long, and tells events before it ends."""
+    """Like `performs`, for a long action that reports events before it ends."""
 
     def marked(function: TellingPerformer[A, E]) -> TellingPerformer[A, E]:
         _register(action, function)

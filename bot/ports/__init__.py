@@ -1,6 +1,7 @@
-"""All that the bot may touch. An adapter is any class with these methods; errors it raises are PortErrors only.
+"""Everything outside that the bot may use, as protocols.
 
-Every call that changes the world is safe to do twice: it looks first whether its effect is there already.
+An adapter is any class with these methods; it raises PortErrors only. Every call that changes something is idempotent:
+it first checks whether the effect is there already.
 """
 
 from bot.ports.agents import Agents, Commands, Panes, Sandbox

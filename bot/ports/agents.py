@@ -1,4 +1,4 @@
-"""Agents in their panes, and commands of the bot's own."""
+"""Agents in their panes, and the bot's own commands."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from bot.core.runs import AgentReady, Dialog, Executed, Launch, Pane, RunEnd, Sa
 
 
 class Agents(Protocol):
-    """The coding-agent CLIs, as data."""
+    """The coding-agent CLIs, described as data."""
 
     async def ready(self, agent: str, repository: str, *, answered: bool = True) -> AgentReady:
-        """Can it run here unattended? With the reason and the remedy where not.
+        """Return whether the CLI can run here unattended, with reason and remedy if not.
 
-        `answered`: somebody is there for what it may ask at its first start; in a script nobody is.
+        `answered`: somebody can answer what it may ask at its first start (not in a script).
         """
         ...
 
     def settings(self, agent: str) -> tuple[str, ...]:
-        """Files and folders of a repository that it obeys before anybody has looked at them."""
+        """Return the files and folders of a repository that the CLI obeys before anybody has reviewed them."""
         ...
 
     def brought(self, agent: str, files: Mapping[str, str]) -> tuple[str, ...]:
-        """What those of them that are there have it do, a sentence each. `files`: what stands in them."""
+        """Return what the existing ones of them make the agent do, one sentence each. `files`: their contents."""
         ...
 
     def flags(self, agent: str) -> str:
-        """The full-auto flags it runs with. People see them, and approve them."""
+        """Return the flags for running unattended. Users see and approve them."""
         ...
 
     def marked(self, agent: str) -> bool:
-        """Whether it must print the end marker, for want of a better sign."""
+        """Whether the agent must print the end marker, because nothing better shows its end."""
         ...
 
     async def launch(
@@ -47,110 +47,125 @@ class Agents(Protocol):
         nonce: str,
         spool: str,
     ) -> Launch:
-        """How to start it on one instruction in a worktree."""
+        """Return how to start the agent on one instruction in a worktree."""
         ...
 
     def understood(self, agent: str, end: RunEnd, screen: str, at: datetime) -> RunEnd:
-        """The end of a run with what only its CLI's own words tell: a limit of its account, and until when."""
+        """Return the end of a run with what only the CLI's own output shows: a limit of its account, and until when."""
         ...
 
 
 class Panes(Protocol):
-    """Agents in tmux. A run's tmux session is named after the run, so one run never starts twice."""
+    """Agents in tmux. A run's tmux session is named after the run, so that a run never starts twice."""
 
     async def require(self) -> None:
-        """Raise Unavailable, with how to get it, when there is no usable tmux."""
+        """Raise Unavailable, with how to install it, if there is no usable tmux."""
         ...
 
     async def start(self, name: str, cwd: str, launch: Launch, prompt: str) -> Pane:
-        """Start the agent as the pane's command, or find the pane of that name."""
+        """Start the agent as the pane's command, or return the existing pane of that name."""
         ...
 
     async def find(self, name: str) -> Pane | None:
-        """The pane of a run that is alive or has left its screen."""
+        """Return the pane of a run that is alive or whose screen is still there."""
         ...
 
     async def ended(self, name: str) -> RunEnd:
-        """Wait for the end of the run, whoever tells it first; at once if it has ended, or is nowhere."""
+        """Wait for the end of the run, whatever reports it first. Returns at once if it has ended or does not exist."""
         ...
 
     async def stop(self, name: str) -> tuple[int, ...]:
-        """End the run: all descendants collected first, SIGTERM, SIGKILL after 5 s. The pids that live on."""
+        """End the run: collect all descendants, send SIGTERM, SIGKILL after 5 s.
+
+        Returns the pids that are still alive.
+        """
         ...
 
     async def tail(self, name: str, lines: int) -> str:
-        """The last lines on its screen, as text without control characters."""
+        """Return the last lines of its screen as text without control characters."""
         ...
 
     async def paste(self, name: str, text: str) -> None:
-        """Type text into the pane byte for byte, once the program there is ready, then Enter."""
+        """Type text into the pane byte for byte once the program there is ready, then Enter."""
         ...
 
     def dialogs(self, name: str) -> AsyncGenerator[Dialog | None]:
-        """What the program in the pane asks a person, as soon as it does; None once it no longer asks. Without an end."""
+        """Yield each dialog of the program in the pane as soon as it appears, and `None` when it is gone.
+
+        Never ends.
+        """
         ...
 
     async def answer(self, name: str, dialog: Dialog, option: str) -> bool:
-        """Type the option's keys, if the very dialog still stands there. Whether the screen has moved on.
+        """Type the option's keys if this very dialog is still open; return whether the screen has changed.
 
-        Refused: it is not asked any more, or the option is none of its.
+        Refused: the dialog is gone, or the option is not one of its own.
         """
         ...
 
     def attach(self, name: str) -> str:
-        """The command with which a person looks at the pane from a terminal of their own, and types there."""
+        """Return the command with which a person can view the pane and type in it from a terminal."""
         ...
 
     async def names(self) -> tuple[str, ...]:
-        """All runs that have a pane."""
+        """Return the names of all runs that have a pane."""
         ...
 
     def notebook(self, name: str) -> str:
-        """The file in the run's folder in which its agent may write down what it notices."""
+        """Return the path of the file in the run's folder for what its agent notices."""
         ...
 
     async def noticed(self, name: str) -> str:
-        """What it has written there, as far as it is text of a bounded size. Anybody on the machine can have."""
+        """Return the text in that file, limited in size. Not trusted: anybody on the machine may have written it."""
         ...
 
     def report(self, name: str) -> str:
-        """The file in the run's folder into which its agent writes a report, where that is its task."""
+        """Return the path of the file in the run's folder for its agent's report, if the task asks for one."""
         ...
 
     async def reported(self, name: str) -> str:
-        """What it has written there, as far as it is text of a bounded size. Anybody on the machine can have."""
+        """Return the text in that file, limited in size. Not trusted: anybody on the machine may have written it."""
         ...
 
     async def keep_transcript(self, name: str) -> str:
-        """Write what the pane has shown, masked, to the run's log file, and let the pane go. The file's path."""
+        """Write the pane's output, masked, to the run's log file and close the pane. Return the file's path."""
         ...
 
 
 class Commands(Protocol):
-    """Commands of the bot's own in a worktree: the tests, set-up commands."""
+    """The bot's own commands in a worktree: tests, set-up commands."""
 
     async def run(self, cwd: str, command: str, *, seconds: float, log: str) -> Executed:
-        """Run it in a process group of its own, without secrets, with CI=1; the group is gone at the end."""
+        """Run the command in a process group of its own, without secrets, with CI=1.
+
+        No process of the group is left at the end.
+        """
         ...
 
     async def test(self, cwd: str, command: str, *, seconds: float, log: str) -> Executed:
-        """Run tests likewise, made to report which ones ran to a place the tree cannot name; kept beside the log."""
+        """Run tests like `run`, made to report which tests ran, at a path that the tree cannot know.
+
+        The report is kept beside the log.
+        """
         ...
 
     async def tested(self, log: str) -> Executed | None:
-        """What an earlier test run with this log came to, as long as it is kept."""
+        """Return the result of an earlier test run with this log, as long as it is kept."""
         ...
 
     async def problem(self, cwd: str, command: str) -> str:
-        """Why it cannot be run there, because a program of it is missing; empty: nothing is seen. Nothing is started."""
+        """Return why the command cannot be run there because a program is missing; empty if nothing is found.
+
+        Starts nothing.
+        """
         ...
 
 
 class Sandbox(Protocol):
-    """What keeps programs that are not the bot's own to their worktree."""
+    """Confines programs that are not the bot's own to their worktree."""
 
     async def require(self) -> None:
-        """Raise Unavailable, with how it is mended, where nothing can be run in it."""
+        """Raise Unavailable, with the remedy, if nothing can be run in it."""
         ...
 
     def around(
@@ -161,16 +176,17 @@ class Sandbox(Protocol):
         *,
         writes: str = "",
     ) -> tuple[str, ...]:
-        """The command line in the sandbox. Without a worktree it sees programs only. `lent`: it is an agent.
+        """Return the command line wrapped in the sandbox.
 
-        `writes`: a folder besides in which it may write.
+        Without a worktree it can only see programs. `lent`: the paths of an agent. `writes`: another folder in which it
+        may write.
         """
         ...
 
     def outside(self, cwd: str, path: Path, folders: Iterable[str] = ()) -> Path:
-        """Where on the machine lies what an agent of this worktree sees under a path of its home or folders."""
+        """Return where a path of the home or folders that an agent of this worktree sees really is."""
         ...
 
     async def let_go(self, cwd: str) -> None:
-        """A worktree is gone: so is the home of those who worked there, unless somebody still lives in it."""
+        """Remove the private home of a worktree that is gone, unless a process still uses it."""
         ...

@@ -1,4 +1,4 @@
-"""Repositories, branches and worktrees, and the forge they are published on."""
+"""Repositories, branches and worktrees, and the forge that publishes them."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ from bot.core.git import (
 
 
 class Repository(Protocol):
-    """Reading a repository, at one commit, from git objects: never through the checkout."""
+    """Reads a repository at one commit, from git objects, never through the checkout."""
 
     async def base(self, path: str) -> Base:
-        """Where a session that begins now would start from. Refused: no repository, no commit, detached head …"""
+        """Return where a new session would start. Refused: no repository, no commit, detached head …"""
         ...
 
     async def top(self, path: str) -> str:
-        """The top of the main checkout that `path` lies in, whatever is checked out there."""
+        """Return the top directory of the main checkout that contains `path`, whatever is checked out."""
         ...
 
     async def require(self, path: str, commit: str) -> None:
-        """Away: at `path` is no main checkout, or not that of the repository that has this commit."""
+        """Raise Away if `path` is no main checkout, or not that of the repository with this commit."""
         ...
 
     async def last_changed(self, path: str, files: Iterable[str]) -> Mapping[str, datetime | None]:
-        """When each of these files was changed last, as of the commit checked out; None: it is not there."""
+        """Return when each of these files was last changed, up to the commit checked out; `None` if it does not exist."""
         ...
 
     async def scan(self, path: str, commit: str) -> Scan: ...
@@ -59,46 +59,53 @@ class Repository(Protocol):
         ...
 
     async def read(self, path: str, commit: str, names: tuple[str, ...]) -> dict[str, str]:
-        """What these files say at a commit; of folders and links only that they are there. Others are left out."""
+        """Return the contents of these files at a commit.
+
+        Folders and links are only listed; missing names are left out.
+        """
         ...
 
     async def branches(self, path: str) -> tuple[str, ...]:
-        """Every local branch."""
+        """Return every local branch."""
         ...
 
     async def branch_list(self, path: str) -> BranchList:
-        """Local branches as people look at them, every `agent/…` among them."""
+        """Return the local branches for display, including every `agent/…`."""
         ...
 
     async def branch_details(self, path: str, name: str) -> BranchDetails:
-        """Refused: there is no such branch."""
+        """Return details of a branch. Refused: there is no such branch."""
         ...
 
     async def branch_patch(self, path: str, name: str, limit: int) -> str:
-        """What a branch changed since it parted from the base, at most `limit` characters of it."""
+        """Return what a branch changed since its merge base with the base branch, at most `limit` characters."""
         ...
 
     async def tip(self, path: str, branch: str) -> str:
-        """The commit a local branch stands at. Refused: there is no such branch."""
+        """Return the head commit of a local branch. Refused: there is no such branch."""
         ...
 
     async def commit_exists(self, path: str, commit: str) -> bool: ...
 
     async def programs(self, path: str) -> tuple[str, ...]:
-        """Which programs of the repository its git configuration has git run, and where: a sentence each."""
+        """Return which programs the repository's git configuration makes git run, and where it is set, one sentence
+        each.
+        """
         ...
 
     async def apart(self, path: str, one: str, other: str) -> Divergence:
-        """How two commits of the repository differ."""
+        """Return how two commits of the repository differ."""
         ...
 
     async def origin_tip(self, path: str, branch: str) -> str:
-        """Where the remote `origin` has that branch now. Only asked where that needs no login: a path of this machine,
-        or http(s). Empty: there is none, or it cannot be reached."""
+        """Return the branch's commit on the remote `origin`; empty if there is none or it cannot be reached.
+
+        Asks only remotes without a login: a local path, or http(s).
+        """
         ...
 
     async def checkout(self, path: str) -> Checkout:
-        """How the main checkout looks now, read without touching its index."""
+        """Return the state of the main checkout, read without touching its index."""
         ...
 
 
@@ -106,96 +113,101 @@ class Worktrees(Protocol):
     """Branches and worktrees of tasks. Nothing here touches the main checkout."""
 
     async def prepare(self, repository: str, branch: str, path: str, start: str) -> str:
-        """A worktree at `path` on `branch`, begun at commit `start`. The branch's head.
+        """Create a worktree at `path` on `branch`, starting at commit `start`, and return the branch's head.
 
-        Refused with the reason `taken` when the branch or path belongs to somebody else.
+        Refused with the reason `taken` if somebody else uses the branch or path.
         """
         ...
 
     async def hide(self, repository: str, folder: str) -> None:
-        """Keep a folder of the main checkout out of everybody's status, unless the repository tracks some of it."""
+        """Exclude a folder of the main checkout from git's status, unless the repository tracks some of it."""
         ...
 
     async def copy_ignored(
         self, repository: str, path: str, patterns: tuple[str, ...]
     ) -> tuple[str, ...]:
-        """Copy files of the main checkout that git ignores and a pattern names into the worktree. What was copied."""
+        """Copy ignored files of the main checkout that match a pattern into the worktree. Return what was copied."""
         ...
 
     async def untracked(self, path: str) -> tuple[str, ...]:
-        """What git neither tracks nor ignores there; a folder that holds nothing else is one entry, ending in a slash."""
+        """Return what git neither tracks nor ignores.
+
+        A folder with nothing else in it is one entry that ends in a slash.
+        """
         ...
 
     async def leave_out(self, path: str, before: tuple[str, ...]) -> None:
-        """What is untracked now and was not `before` gets into no commit: git ignores it in this repository from now on.
+        """Have git ignore, in this repository from now on, what is untracked now and was not `before`.
 
-        A lock file goes instead: ignored it would be missed by people who want to commit theirs.
+        Lock files are deleted instead: if ignored, people who want to commit theirs would miss them.
         """
         ...
 
     async def merge(self, path: str, branch: str, message: str, *, plan: str = "") -> Merged:
-        """Merge a branch or commit into the worktree's branch; aborted on conflict.
+        """Merge a branch or commit into the worktree's branch; abort on conflict.
 
-        `plan`: the bot's own folder of documents; a conflict in nothing else is settled with the worktree's copy.
+        `plan`: the bot's own folder of documents; conflicts only within it are resolved with the worktree's copy.
         """
         ...
 
     async def collisions(self, repository: str, branches: tuple[str, ...]) -> tuple[Collision, ...]:
-        """Which of these branches would not merge with each other: tried without touching anything."""
+        """Return which of these branches would conflict with each other, without touching anything."""
         ...
 
     async def relink(self, former: str, repository: str) -> None:
-        """What the bot made while the repository lay at `former` is its own where it lies now. Safe to do twice.
+        """Take over what the bot made while the repository was at `former`, and repair its worktrees.
 
-        Refused: what could run code was changed on the way.
+        Idempotent. Refused: something that could run code was changed meanwhile.
         """
         ...
 
     async def take_in(self, repository: str, source: str, commit: str) -> None:
-        """Have a commit of another repository on this machine at hand here, on no branch."""
+        """Fetch a commit of another repository on this machine, without a branch."""
         ...
 
     async def let_go(self, repository: str, keep: frozenset[str]) -> None:
-        """Commits that were taken in are held no longer once the bot has no worktree here, but for those in `keep`."""
+        """Release fetched commits, except those in `keep`, once the bot has no worktree here."""
         ...
 
     async def with_history(self, repository: str, commit: str, squashed: tuple[str, ...]) -> str:
-        """A commit on no branch that is as `commit`, and has these others in its history.
+        """Return a commit on no branch with the content of `commit` and these others in its history; `commit` itself if
+        it has them already.
 
-        For what was squashed into it: without that, whatever was built on it collides with its own beginnings. `commit`
-        itself where it has all of them already.
+        For squash merges: work based on the original commits would otherwise conflict with its own beginnings.
         """
         ...
 
     async def commit_files(self, path: str, files: dict[str, str], message: str) -> str:
-        """Write files into the worktree and commit exactly these. The head, also when nothing changed."""
+        """Write files into the worktree and commit exactly these. Return the head, even if nothing changed."""
         ...
 
     async def work(self, path: str, since: str, exclude: Iterable[str] = ()) -> Work:
-        """What was done in the worktree since a commit."""
+        """Return what was done in the worktree since a commit."""
         ...
 
     async def changed(self, path: str, since: str, names: tuple[str, ...]) -> dict[str, str]:
-        """Which of these files and folders are not as at a commit, ignored ones too, each with a mark of how it is."""
+        """Return which of these files and folders, including ignored ones, differ from a commit, each with a hash of
+        its state.
+        """
         ...
 
     async def diff(self, path: str, since: str, limit: int, until: str = "HEAD") -> str:
-        """The patch from one commit to another, at most `limit` characters of it. HEAD: what is checked out just now."""
+        """Return the patch from one commit to another, at most `limit` characters. HEAD is what is checked out now."""
         ...
 
     async def merge_all(
         self, repository: str, base_branch: str, branches: Mapping[str, str], scratch: str
     ) -> Merged:
-        """Merge branches, one after the other, onto the base's tip in a scratch worktree. The base is not moved.
+        """Merge branches one after the other onto the base's tip in a scratch worktree, without moving the base.
 
-        Each is named with the commit it was proved at. Refused ("moved") where one stands elsewhere by now.
+        Each branch comes with the commit it was verified at. Refused ("moved") if one is at another commit by now.
         """
         ...
 
     async def move_base(self, repository: str, base_branch: str, commit: str) -> None:
-        """Fast-forward the base branch. In the main checkout only if the base is checked out there and clean.
+        """Fast-forward the base branch; in the main checkout only if the base is checked out there and clean.
 
-        Refused with the reason when it would touch people's changes.
+        Refused with the reason if it would touch people's changes.
         """
         ...
 
@@ -209,19 +221,20 @@ class Worktrees(Protocol):
         *,
         plan: str = "",
     ) -> Removal:
-        """Remove a worktree and, if everything on the branch is in `merged_into`, the branch. Never forced.
+        """Remove a worktree and, if `merged_into` contains everything on it, the branch.
 
-        `merged_tip`: a commit that is known to be merged elsewhere, squashed perhaps; a branch that stands there may go.
-        `plan`: the branch may also go if it has changed nothing but this folder, and `merged_into` holds the same there.
+        Never forced. `merged_tip`: a commit known to be merged elsewhere (perhaps squashed); a branch at it may go.
+        `plan`: the branch may also go if it only changed this folder and `merged_into` has the same there.
         """
         ...
 
     async def delete_branch(
         self, repository: str, branch: str, commit: str, lost: int, *, worktree: str = ""
     ) -> None:
-        """Let a branch go that a person has looked at: it stood at `commit`, and `lost` commits were nowhere else.
+        """Delete a branch that a person has reviewed: it was at `commit`, and `lost` commits were nowhere else.
 
-        `worktree`: of the bot's own, which may go with it. Refused where anything is otherwise, or where it is checked out.
+        `worktree`: one of the bot's own, which may be removed with it. Refused if anything differs, or if it is checked
+        out.
         """
         ...
 
@@ -234,69 +247,69 @@ class Worktrees(Protocol):
         restored: Collection[str] = (),
         since: str = "",
     ) -> None:
-        """A worktree of the bot's own at a commit, on no branch. What was left of an earlier one goes.
+        """Create a worktree of the bot's own at a commit, on no branch, replacing an earlier one.
 
-        `restored`: files that are as they were at `since`; what was not there then is not there.
+        `restored`: files that are set back to `since`; those that did not exist then are removed.
         """
         ...
 
     async def remove_scratch(self, repository: str, path: str) -> None:
-        """Let a scratch worktree of the bot's own go."""
+        """Remove a scratch worktree of the bot's own."""
         ...
 
     async def log(self, repository: str, since: str, until: str) -> tuple[Commit, ...]: ...
 
 
 class Forge(Protocol):
-    """A host of repositories and pull requests. `slug` is the owner/name that was found when the session began."""
+    """A host of repositories and pull requests. `slug` is the owner/name found when the session started."""
 
     async def find(self, repository: str) -> Hosted | None:
-        """Where the repository is hosted; None: nowhere that is known, or nobody has given a token for it."""
+        """Return where the repository is hosted; `None` if on no known host, or if there is no token for it."""
         ...
 
     async def publish(self, repository: str, slug: str, branch: str, commit: str) -> None:
-        """Have the branch stand at the commit on the forge.
+        """Push the branch at this commit.
 
-        Refused: it holds work there that is not in the commit, or the token may not write.
+        Refused: the forge's branch has work that the commit does not contain, or the token may not write.
         """
         ...
 
     async def open(self, slug: str, wanted: PullWanted) -> Pull:
-        """The open pull request of that branch: found, and brought up to date, or made."""
+        """Find and update the open pull request of that branch, or create it."""
         ...
 
     async def look(self, slug: str, number: int) -> Pull:
-        """How it stands, with what its checks and its readers say."""
+        """Return its state, with its checks and comments."""
         ...
 
     async def make_ready(self, slug: str, number: int) -> Pull:
-        """It is a draft no longer."""
+        """Mark the pull request as no longer a draft."""
         ...
 
     async def merge(
         self, slug: str, number: int, head: str, title: str, checks: ChecksWanted = NOTHING_KNOWN
     ) -> MergeTried:
-        """Merge it if it stands at `head`, and if the checks of that head have passed, as read right before.
+        """Merge the pull request if it is at `head` and the checks of that head, read immediately before, have passed.
 
-        Where checks may still appear it is not merged before they have. It may be merged already: then that is the answer.
+        If checks may still appear, it is not merged before they have. An earlier merge counts as success.
         """
         ...
 
     async def tip(self, slug: str, branch: str) -> str:
-        """The commit a branch stands at on the forge; empty: there is no such branch."""
+        """Return the commit of a branch on the forge; empty if there is no such branch."""
         ...
 
     async def fetch(self, slug: str, branch: str, *, near: str = "") -> Fetched:
         """Copy a branch of the forge to this machine, into no checkout.
 
-        `near`: a repository on this machine; what its branch of that name has is not copied over the network.
+        `near`: a local repository; what its branch of that name has is not downloaded.
         """
         ...
 
     async def fetch_head(self, slug: str, number: int) -> Fetched:
-        """Copy the head of a pull request, also when its branch is gone."""
+        """Copy the head of a pull request, even if its branch is gone."""
         ...
 
     async def unpublish(self, slug: str, branch: str, commit: str) -> str:
-        """Let the branch on the forge go, if it stands at that commit. Why it was left; empty: it is gone."""
+        """Delete the branch on the forge if it is at that commit. Return why it was kept; empty if it is gone."""
         ...

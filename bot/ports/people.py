@@ -1,4 +1,4 @@
-"""The way to people, and to the model."""
+"""Access to people, and to the model."""
 
 from __future__ import annotations
 
@@ -11,32 +11,37 @@ from bot.core.llm import Reply
 from bot.core.people import Person, Thread
 
 Deliver = Callable[[Thread, FromPeople], Awaitable[bool]]
-"""Returns when the event is on disk, or, with False, was refused and the person was told; only then may a platform
-acknowledge it."""
+"""Returns once the event is on disk; `False` if it was refused and the person was told.
+
+Only then may a platform acknowledge the event.
+"""
 MayAsk = Callable[[Thread, Person], bool]
-"""Whether somebody may ask for work there. For nobody else is anything fetched: files cost time, and lie elsewhere."""
+"""Whether somebody may start work there.
+
+Attachments are fetched for nobody else: they cost time and are on other servers.
+"""
 
 
 def nobody_may_ask(thread: Thread, person: Person) -> bool:
-    """Where nothing else is said."""
+    """The default."""
     return False
 
 
 class Chat(Protocol):
-    """A platform people talk on."""
+    """A chat platform."""
 
     async def listen(self, deliver: Deliver) -> None:
-        """Deliver what people say and press, until cancelled or until nobody can say anything any more."""
+        """Deliver what people write and press until cancelled, or until nobody can write any more."""
         ...
 
     async def show(self, thread: Thread, card: Card) -> None:
-        """Put a card into the thread: posted, or edited where its key already stands."""
+        """Post a card to the thread, or edit the card that has the same key."""
         ...
 
     async def open(self, thread: Thread, card: Card) -> Thread:
-        """Put a card into the channel of `thread` as a message of its own: the thread that it begins.
+        """Post a card as a root message in the channel of `thread`, and return its new thread.
 
-        Safe to do twice: a card is known by its key, wherever it stands.
+        Idempotent: a card is recognised by its key.
         """
         ...
 
@@ -47,8 +52,9 @@ class Chat(Protocol):
 
 class Llm(Protocol):
     async def complete(self, system: str, data: str, *, schema: dict[str, object] | None) -> Reply:
-        """One answer to `system` about `data`. With a schema: JSON is wanted (the endpoint may ignore it).
+        """Return one reply to `system` about `data`.
 
-        What is sent is masked on the way: it may hold what the model itself has just said.
+        With a schema JSON is requested (the endpoint may ignore it). What is sent is masked here, as it may contain the
+        model's own earlier words.
         """
         ...

@@ -1,4 +1,4 @@
-"""What is kept on disk or in a repository beside its code, and the clock."""
+"""Storage on disk and in repositories, and the clock."""
 
 from __future__ import annotations
 
@@ -25,49 +25,55 @@ from bot.core.states import IntentStatus
 
 
 class Store(Protocol):
-    """Where records live. A save is on disk when it returns."""
+    """Storage of records. A save is on disk when it returns."""
 
     def load(self) -> list[Record]:
-        """Every record that is not finished. A broken one is put aside and told in `broken`."""
+        """Return every unfinished record. Broken ones are set aside and listed in `broken`."""
         ...
 
     def find(self, session_id: str) -> Record | None:
-        """Any record by its id or a unique beginning of it, finished ones too."""
+        """Return a record by its id or a unique prefix of it, including finished ones."""
         ...
 
     def save(self, record: Record) -> None:
-        """Exactly one fsync, its cost independent of the session's history. Raises Unavailable on a full disk."""
+        """Save with exactly one fsync, at a cost independent of the session's history.
+
+        Raises Unavailable on a full disk.
+        """
         ...
 
     def sessions(self) -> list[IndexedSession]:
-        """All sessions there are, from the index, newest first."""
+        """Return all sessions from the index, newest first."""
         ...
 
     @property
     def broken(self) -> tuple[str, ...]:
-        """What had to be put aside, one sentence each."""
+        """What had to be set aside, one sentence each."""
         ...
 
 
 class Archive(Protocol):
-    """Evidence: hashed, masked records of what really happened, each with the raw log it was drawn from."""
+    """Evidence: hashed, masked records of what really happened, each with the raw log it comes from."""
 
     async def keep(
         self, evidence: Evidence, *, session_id: str, task_id: str, raw: str = "", source: str = ""
     ) -> Evidence:
-        """Write it down, with the text `raw`, else with what the file `source` holds. Twice is once."""
+        """Store the evidence with the text `raw`, or else the content of the file `source`. Idempotent."""
         ...
 
     async def inventory(self, evidence_ids: Iterable[str]) -> EvidenceInventory:
-        """What is there of the evidence that a session names, and whether it is as it was kept."""
+        """Return which of the evidence of a session exists, and whether it is unchanged."""
         ...
 
 
 class Audit(Protocol):
-    """Who wanted what, what the gate said and what came of it, for good: added to, and never changed."""
+    """Who requested what, what the gate decided, and the outcome. Append-only."""
 
     def note(self, entry: AuditEntry) -> None:
-        """On disk when it returns. Raises Unavailable on a full disk: then nothing of what it tells may count."""
+        """Append an entry; it is on disk when this returns.
+
+        Raises Unavailable on a full disk: then nothing it records may take effect.
+        """
         ...
 
     @property
@@ -80,28 +86,31 @@ class Logs(Protocol):
     """One log of events per task."""
 
     async def note(self, session: Session, found: Mapping[str, Sequence[LogEntry]]) -> None:
-        """Add entries to the logs of tasks, each once, and bring the rest of these logs up to date."""
+        """Add entries to the logs of tasks, each once, and update the rest of these logs."""
         ...
 
     async def settle(self, session: Session, task_id: str) -> None:
-        """Have the log of a task on the disk for good, made again if it is lost. Unavailable: it cannot be written."""
+        """Make sure that the log of a task is on disk, recreating it if it is lost.
+
+        Unavailable: it cannot be written.
+        """
         ...
 
     async def read(self, session_id: str) -> tuple[TaskLog, ...]:
-        """All logs of a session, in the order in which they were begun."""
+        """Return all logs of a session, oldest first."""
         ...
 
     async def unsettled(self) -> tuple[str, ...]:
-        """Ids of sessions with a log that does not tell of its task's end."""
+        """Return the ids of sessions with a log that lacks the end of its task."""
         ...
 
     async def tidy(self) -> None:
-        """Let go of what is too old, and of the oldest where there is no room left."""
+        """Delete logs that are too old, and the oldest ones if there is no room left."""
         ...
 
 
 class IndexedSession(Protocol):
-    """A line of the index."""
+    """A session's entry in the index."""
 
     id: str
     thread: Thread
@@ -113,14 +122,14 @@ class IndexedSession(Protocol):
 
 
 class Bindings(Protocol):
-    """Which channel works on which repository, where somebody has said so; and with which command its tests are run."""
+    """Which channel works on which repository, and which test command a repository uses, as users have set it."""
 
     def of(self, place: str) -> str:
-        """The name of the repository; empty: nobody has said."""
+        """Return the bound name; empty if there is none."""
         ...
 
     def bind(self, place: str, name: str) -> None:
-        """On disk when it returns. Raises Unavailable on a full disk."""
+        """Save the binding; it is on disk when this returns. Raises Unavailable on a full disk."""
         ...
 
 
@@ -130,7 +139,10 @@ class Preferences(Protocol):
     def model(self) -> ModelChoice: ...
 
     def choose_model(self, base_url: str, model: str) -> None:
-        """It counts from the next question on. Refused: it is set where the bot may not write, or makes no sense."""
+        """Choose the model, from the next question on.
+
+        Refused: it is set where the bot may not write, or is invalid.
+        """
         ...
 
 
@@ -138,11 +150,11 @@ class ReplStates(Protocol):
     """repl.json."""
 
     def load(self) -> ReplState:
-        """Raises Refused (E105) where it is broken."""
+        """Return its contents. Raises Refused (E105) if it is broken."""
         ...
 
     def save(self, state: ReplState) -> None:
-        """On disk when it returns. Raises Unavailable on a full disk."""
+        """Save it; it is on disk when this returns. Raises Unavailable on a full disk."""
         ...
 
 
@@ -150,28 +162,31 @@ class Clock(Protocol):
     def now(self) -> datetime: ...
 
     def new_id(self) -> str:
-        """A fresh UUID v4."""
+        """Return a new UUID v4."""
         ...
 
     async def sleep(self, seconds: float) -> None: ...
 
     def every(self, seconds: float, name: str) -> AsyncGenerator[datetime, None]:
-        """Ticks, also after the wall clock has jumped."""
+        """Yield ticks, also after the wall clock was changed."""
         ...
 
 
-# Files in the repository, which people edit, too.
+# Files in the repository that people edit, too.
 
 
 class Registry(Protocol):
-    """`repository` is the top of the main checkout. People edit these files, too: nothing of theirs is ever lost."""
+    """`repository` is the top of the main checkout.
+
+    People edit these files, too: nothing of theirs may ever be lost.
+    """
 
     async def shelf(self, repository: str) -> RegistryContents:
-        """Every intent and every draft. What cannot be read is told in it, and left as it is."""
+        """Return every intent and every draft. What cannot be read is listed in it and left untouched."""
         ...
 
     async def add(self, repository: str, filed: FiledIntent) -> str:
-        """Put a new intent there, once. Its id: with a number behind it where another has that name."""
+        """Add a new intent, once. Return its id, numbered if another one has that name."""
         ...
 
     async def change(
@@ -183,32 +198,32 @@ class Registry(Protocol):
         seen: IntentStatus | None = None,
         session: str | None = None,
     ) -> FiledIntent:
-        """Change what the edit names, and nothing else. As it is then.
+        """Change what the edit names and nothing else; return the new state.
 
-        Refused: there is none, it cannot be read, it is no longer in the status `seen`, or not of that session.
+        Refused: it does not exist, cannot be read, is no longer in the status `seen`, or belongs to another session.
         """
         ...
 
     async def put_aside(self, repository: str, draft: IntentDraft) -> None:
-        """A draft that has become an intent: out of the way, and not lost."""
+        """Move a draft away that has become an intent, without losing it."""
         ...
 
     async def noticed(self, repository: str) -> ObservationList:
-        """Every observation there is."""
+        """Return all observations."""
         ...
 
     async def observe(self, repository: str, new: Iterable[Observation]) -> None:
-        """Append observations, each once. Refused: what is there cannot be read."""
+        """Append observations, each once. Refused: the existing file cannot be read."""
         ...
 
     async def mark(self, repository: str, ids: Collection[str]) -> None:
-        """These observations are processed."""
+        """Mark these observations as processed."""
         ...
 
     async def keep_history(self, repository: str, name: str, history: History) -> None:
-        """The history of that name: written, or brought up to date."""
+        """Write or update the history of that name."""
         ...
 
     async def histories(self, repository: str) -> tuple[str, ...]:
-        """The names of all there are."""
+        """Return the names of all histories."""
         ...

@@ -1,1 +1,1 @@
-"""The steps a user sees, a folder for each. Read the rules to learn what the bot does."""
+"""The steps a user sees, one package each. Read their rules.py to learn what the bot does."""

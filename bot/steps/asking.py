@@ -34,13 +34,13 @@ E = TypeVar("E", bound=Event)
 M = TypeVar("M", bound=BaseModel)
 MAX_REASKS = 2
 LONGEST = 400_000
-"""Characters of an answer. What is longer is a model that does not come to its end, and nobody could read it."""
+"""Characters of a reply. A longer one comes from a model that does not stop, and nobody could read it."""
 LONGEST_ECHO = 4000
-"""Of a wrong answer that much is shown to the model again."""
+"""Characters of a wrong reply that are shown to the model again."""
 
 
 class Answer(BaseModel):
-    """What the model sends: strict about what is needed, deaf to what is not."""
+    """Base of the reply models: strict about required fields, ignores unknown ones."""
 
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
 
@@ -152,7 +152,7 @@ async def ask(llm: Llm, question: Prompt[T]) -> tuple[T, Usage]:
             found = question.read(_bounded(text))
         except (ValueError, RecursionError) as wrong:
             if text == said or foreign:
-                break  # it does not listen, or there is an answer already
+                break  # it ignored the request once, or there is an answer already
             said, problem = text, _described(wrong)
         else:
             language = str(data.get("language", ""))
@@ -166,7 +166,7 @@ async def ask(llm: Llm, question: Prompt[T]) -> tuple[T, Usage]:
 
 
 def _valid_unicode(text: str) -> str:
-    """Without halves of surrogate pairs: neither a file nor a request takes them."""
+    """Replace lone surrogates, which neither a file nor a request can hold."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -191,7 +191,7 @@ def parsed(model: type[M], text: str) -> M:
 
 
 def _refuse_schema(found: dict[str, object], model: type[BaseModel]) -> None:
-    """Some models send back the JSON schema they were given: where every field has a default it would pass."""
+    # Some models return the JSON schema itself, which would be valid if every field has a default.
     known = set(model.model_fields)
     described = isinstance(found.get("properties"), dict) and "properties" not in known
     if described or {"$schema", "$defs", "$ref"} & set(found) - known:
@@ -199,7 +199,7 @@ def _refuse_schema(found: dict[str, object], model: type[BaseModel]) -> None:
 
 
 def unfenced(text: str) -> str:
-    """Without the code fence some models wrap a whole answer in."""
+    """Remove the code fence that some models put around the whole reply."""
     body = text.strip()
     if body.startswith("```") and body.endswith("```") and "\n" in body:
         body = body[body.index("\n") + 1 : -3].strip()
@@ -212,19 +212,22 @@ def prompt(name: str) -> str:
 
 @cache
 def _json_schema(model: type[BaseModel]) -> dict[str, object]:
-    """Making it takes longer than all else a question costs here."""
+    # Cached: creating the schema takes longer than everything else that a question costs here.
     return model.model_json_schema()
 
 
-# The JSON object in an answer, whatever stands around it. A broken object is never mended: it
-# might mean anything.
+# Finds the JSON object in a reply with other text around it. A broken object is never repaired, as it might mean
+# anything.
 
 _OPENING = re.compile(r'\{(?=\s*["}])')
-"""What can begin an object; a brace in prose hardly does."""
+"""The beginning of an object; rare in prose."""
 
 
 def json_object_in(text: str) -> dict[str, object]:
-    """The outermost object, of several the largest. What looks like one and cannot be read is a ValueError."""
+    """Return the outermost object, or the largest of several.
+
+    Raises ValueError if there is none or one cannot be parsed.
+    """
     found = max(_objects(text), key=lambda one: one[0], default=None)
     if found is None:
         raise ValueError("the answer holds no JSON object")
@@ -232,9 +235,9 @@ def json_object_in(text: str) -> dict[str, object]:
 
 
 def _objects(text: str) -> Iterator[tuple[int, dict[str, object]]]:
-    """Each object that is in no other, with its length.
+    """Yield each outermost object with its length.
 
-    The search never looks inside one that is broken: a part of an answer that breaks off is not the answer.
+    Raises ValueError at a broken one without searching inside it: a part of a truncated reply is not the reply.
     """
     decoder = json.JSONDecoder()
     at = _OPENING.search(text)

@@ -1,4 +1,4 @@
-"""The one way out to people. Everything that is shown is masked here."""
+"""The only way to people. Everything that is shown is masked here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bot.ports import Chat
 
 @dataclass(frozen=True)
 class MaskedChat:
-    """A chat as the engine has it: nothing is said there but what was masked."""
+    """A chat that masks everything that is shown through it."""
 
     chat: Chat
     masker: Masker
@@ -32,7 +32,10 @@ class MaskedChat:
         await self.chat.whisper(thread, person, self.masker.mask_model(card))
 
     async def turn_to(self, thread: Thread) -> bool:
-        """A chat that shows one thread at a time is told which one is meant now. Whether it is such a one."""
+        """Tell a chat that shows one thread at a time to switch to this one.
+
+        Return whether the chat is of that kind.
+        """
         turn_to = getattr(self.chat, "turn_to", None)
         if turn_to is not None:
             await turn_to(thread)
@@ -53,12 +56,14 @@ def is_at_work(world: World, platform: str) -> bool:
 
 
 async def show(world: World, session: Session, card: Card) -> None:
-    """Safe to do twice: a card is known by its key and its content."""
+    """Show a card. Idempotent: a card is recognised by its key and content."""
     await chat_of(world, session.thread.platform).show(session.thread, card)
 
 
 async def whisper(world: World, session: Session, to: Person, card: Card) -> None:
-    """Where they are: whoever runs the bot may have said something about a session of another chat."""
+    """Show a card to one person on their own platform: the operator at the terminal may use commands for sessions of
+    other chats.
+    """
     there = session.thread
     if to.platform != there.platform:
         there = Thread(platform=to.platform, channel="", root="")
@@ -77,7 +82,7 @@ async def perform_whisper(world: World, session: Session, deed: Whisper) -> None
 
 @performs(ShowLogs)
 async def show_logs(world: World, session: Session, deed: ShowLogs) -> None:
-    """From the files: what happened to a task is too much to be carried in the session."""
+    """Show task logs, read from their files: they are too large to be kept in the session."""
     body = log_blocks(await world.logbook.read(session.id), deed.task, deed.level)
     card = AnswerCard(key=f"answer:{deed.about}", title="Logs", body=body)
     if deed.to:

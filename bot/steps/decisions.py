@@ -1,7 +1,8 @@
-"""What the bot decides. `decide` changes the session as an event demands and returns what is to be done once; `due` says,
-from the state alone, what must be under way now. Neither does anything.
+"""What the bot decides.
 
-The rules of each phase are in the folder of its step; the table STEPS names them.
+`decide` changes the session according to an event and returns what to do once; `due` returns, from the state alone, the
+orders that must be under way. Both are pure. The rules of each phase are in the folder of its step; the table STEPS
+names them.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from bot.steps.specify import rules as specify
 from bot.steps.talk import rules as talk
 
 OBSERVED = "observe"
-"""Not ordered, but seen when the bot looks around."""
+"""In place of an order's kind: the bot noticed it while looking around."""
 STEPS = {
     Phase.INTAKE: intake.decide,
     Phase.CLARIFYING: clarify.decide,
@@ -39,9 +40,9 @@ STEPS = {
 
 
 def decide(session: Session, event: Event) -> list[Deed]:
-    """Change the session as the event demands; return what is to be done once."""
+    """Change the session according to the event; return what to do once."""
     if isinstance(event, Continued) and not session.over:
-        # it goes on already: these are words like any others
+        # the session is going on already, so this is a message like any other
         event = Said(id=event.id, at=event.at, by=event.by, text=event.text)
     deeds = list(talk.attachment_problems(event))
     event = talk.with_attachments(event)
@@ -68,8 +69,11 @@ def decide(session: Session, event: Event) -> list[Deed]:
 
 
 def _is_waited_for(session: Session, event: Result) -> bool:
-    """What answers an order that is no longer due comes late, or twice: it has its cost, and changes nothing."""
-    if isinstance(event, RunStopped):  # answers a deed
+    """Whether the result's order is still due.
+
+    A late or repeated result adds its cost to the usage and changes nothing else.
+    """
+    if isinstance(event, RunStopped):  # it is the result of a deed
         return True
     if isinstance(event, OrderFailed) and event.what == OBSERVED:
         return True
@@ -77,12 +81,12 @@ def _is_waited_for(session: Session, event: Result) -> bool:
 
 
 def held_back(session: Session, event: Event) -> bool:
-    """Whether an event must wait: while a session is paused, only control events are decided on."""
+    """Whether the event must wait: while a session is paused, only control events are decided."""
     return control.holds_back(session, event)
 
 
 def due(session: Session) -> Iterator[Order]:
-    """Every order the state demands, the ones already under way included."""
+    """Yield every order that the state demands, including those already under way."""
     if session.over:
         yield from afterwards.due(session)
     if session.status in (Status.ACTIVE, Status.QUEUED):

@@ -1,4 +1,4 @@
-"""The cards and short messages that several steps send, made from the session alone."""
+"""Cards and short messages that several steps send, made from the session alone."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ from bot.core.text import counted, date_time, sentences, shortened, time_of_day
 from bot.steps import plan
 
 SHOWN = 2000
-"""Characters of a request on the first card. It fits into one block of Slack together with the note of what is left out."""
+"""Characters of a request on the first card: fits into one Slack block, including the note of what is left out."""
 MOST_QUOTED = 600
-"""Characters of what somebody said, where a card repeats it."""
+"""Characters of a message that a card quotes."""
 
 
 def requested(session: Session) -> Iterator[Show]:
-    """The first card; and the request itself, where the card can show only the beginning of it."""
+    """Yield the first card, and the whole request if the card can show only a part of it."""
     yield received(session)
     body = session.intent.body
-    # files that were attached stand in the thread already
+    # attached files are in the thread already
     if len(body.partition("\n\nAttached, ")[0]) > SHOWN:
         title = "The request in full"
         yield Show(card=DocumentCard(key="request", title=title, name="request.md", text=body))
@@ -79,7 +79,7 @@ def received(session: Session) -> Show:
 
 
 def branch_of(session: Session) -> str:
-    """The base branch, and where it is meant."""
+    """Return the base branch with its host, if the host's is used."""
     upstream = session.repository.upstream
     return session.repository.base_branch + (
         f" on {upstream.host}" if upstream and upstream.used else ""
@@ -91,7 +91,7 @@ def base_of(session: Session) -> str:
 
 
 def _upstream_notes(session: Session) -> tuple[str, ...]:
-    """How the base branch on its host differs from the one people have before them."""
+    """Return how the base branch on its host differs from the local one."""
     if (there := session.repository.upstream) is None:
         return ()
     branch, host = session.repository.base_branch, there.host
@@ -136,7 +136,10 @@ def _pull_request_note(session: Session) -> str:
 
 
 def questions(session: Session, decided: Decided | None = None) -> Show:
-    """Those of a plan that is there already are asked for the next one."""
+    """Return the card of the questions.
+
+    Questions about an existing plan belong to the next revision and get a new card.
+    """
     planned = bool(session.plan.documents or session.plan.previous_documents)
     return Show(
         card=QuestionsCard(
@@ -148,7 +151,7 @@ def questions(session: Session, decided: Decided | None = None) -> Show:
 
 
 def key_of_plan(session: Session, name: str) -> str:
-    """Of a card that has its turn once a plan: the next plan's is a new message, below what was said meanwhile."""
+    """Return a card's key for this revision: the next revision gets a new message, below what was written meanwhile."""
     return _key_of(name, revision(session))
 
 
@@ -157,7 +160,7 @@ def _key_of(name: str, plan: int) -> str:
 
 
 def parts(session: Session, decided: Decided | None = None) -> Show:
-    """Once they are opened, each with the way to its thread."""
+    """Return the card of the parts, with links to those that are opened."""
     where = tuple(
         WherePart(title=p.title, body=p.body, thread=p.thread) for p in session.request.parts
     )
@@ -233,12 +236,11 @@ def approval_wanted(session: Session, decided: Decided | None = None) -> Show:
 
 
 def asker(session: Session) -> str:
-    """Whose yes does not count for it; empty: everybody's does who may approve."""
+    """Return the person whose approval does not count; empty if there is none."""
     return str(session.owner) if session.approval.others_only else ""
 
 
 def _where_documents_are(session: Session) -> str:
-    """Where the documents are, as people find them."""
     spec = session.plan.spec
     return f"{spec.directory} on the branch {spec.workspace.branch}" if spec else ""
 
@@ -271,7 +273,6 @@ def merge_offer(session: Session, decided: Decided | None = None) -> Show:
 
 
 def _pull_title(task: Task) -> str:
-    """What a pull request of it would be called."""
     return f" — {task.pull_text.title}" if task.pull_text else ""
 
 
@@ -280,7 +281,7 @@ def news(key: str, title: str, *lines: str, tone: Tone = Tone.PROGRESS, output: 
 
 
 def planning_again(session: Session, title: str, wish: str) -> Show:
-    """A new revision is being written; what is wanted of it stands on the card."""
+    """Return the message that a new revision is being written, with what is wanted."""
     return news(f"revising:{revision(session)}", title, f"“{shortened(wish.strip(), MOST_QUOTED)}”")
 
 
@@ -290,12 +291,12 @@ def problem(key: str, title: str, reason: str, remedy: str, *choices: Choice) ->
 
 
 def privately(event: FromPerson, text: str) -> Whisper:
-    """A word to the one who tried something that does nothing."""
+    """Return a private answer to somebody's event, e.g. one that has no effect."""
     return whisper_to(event.by, event.id, text)
 
 
 def whisper_to(person: Person, about: str, text: str) -> Whisper:
-    """A word to one person, about something they said or pressed."""
+    """Return a message to one person about something they wrote or pressed."""
     return Whisper(to=person, card=AnswerCard(key=f"private:{about}", title=text))
 
 
@@ -308,7 +309,7 @@ def answer_card(key: str, title: str, *body: Element, tone: Tone = Tone.PLAIN) -
 
 
 def stale_press(session: Session, event: Pressed) -> Whisper:
-    """Why a press did nothing."""
+    """Return a message why a press had no effect."""
     if event.verb is Verb.APPROVE and session.approval.granted:
         given = session.approval.granted
         return privately(event, f"Already approved by {given.by}, {date_time(given.at)}.")
@@ -329,7 +330,7 @@ def decided_by(what: str, by: Person, at: AwareDatetime) -> Decided:
 # The live status of a session.
 
 SILENT_FROM = 10
-"""Minutes without anything new on its screen, until it is told."""
+"""Minutes without a change on its screen before the status mentions it."""
 STOP = Choice(label="Stop", verb=Verb.STOP, style=Style.DANGER)
 LOG = Choice(label="Show the log", verb=Verb.LOG)
 
@@ -366,7 +367,7 @@ def status_card(
 
 
 def agents_usage(session: Session) -> AgentUsage:
-    """Of all its agents together, as far as they say."""
+    """Return the usage of all its agents, as far as they report it."""
     return sum((task.usage for task in session.tasks), AgentUsage())
 
 
@@ -409,7 +410,7 @@ def _task_note(task: Task, at: AwareDatetime) -> str:
 
 
 def _silent_for(task: Task, at: AwareDatetime) -> int:
-    """Minutes, once they are worth telling."""
+    """Return for how many minutes the screen has not changed; 0 below SILENT_MINUTES."""
     run = task.run
     if run is None or not run.alive or run.silent_since is None:
         return 0
@@ -418,7 +419,7 @@ def _silent_for(task: Task, at: AwareDatetime) -> int:
 
 
 def _waits_for(task: Task) -> str:
-    """For a person at its pane, for an answer, for time to pass."""
+    """Return what the task waits for: a person in its pane, an answer, or time to pass."""
     if task.taken_by:
         return f"{task.taken_by} works in its pane"
     if task.run and task.run.state is RunState.WAITING_INPUT and task.run.dialog:
@@ -429,7 +430,7 @@ def _waits_for(task: Task) -> str:
 
 
 def seconds_of(task: Task, at: AwareDatetime) -> int | None:
-    """Seconds of work on it, by its agents and by the bot: its clock stands still while it waits."""
+    """Return the seconds that agents and the bot have worked on it. Waiting time does not count."""
     if task.started_at is None:
         return None
     now = task.idle_since or task.completed_at or at
@@ -447,16 +448,18 @@ _SOURCES = {
 
 
 def unseen(session: Session) -> str:
-    """That its runner does not tell which tests ran, as the base has shown or the command lets expect; empty: it does."""
+    """Return a warning if the runner does not report which tests ran, as seen at the base or expected from the command;
+    empty if it does.
+    """
     command, known = session.tests.command, session.tests.base_check
     if known and known.command == command:
         return "" if known.tests and known.tests.seen else UNSEEN
-    # what a package script starts stands in the manifests
+    # package scripts are in the manifests
     manifests = session.repository.scan.project_meta if session.repository.scan else ""
     return PERHAPS_UNSEEN if command and not recognised_runners(command, manifests) else ""
 
 
 def source(session: Session) -> str:
-    """Where the command is from, in a few words."""
+    """Return where the test command comes from, in a few words."""
     known = session.tests.command and session.tests.source
     return _SOURCES[session.tests.source] if known and session.tests.source else ""

@@ -1,4 +1,4 @@
-"""Does one action in the world and returns the event that came of it."""
+"""Carries out one action and returns the resulting event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plan as all rules see it: which tasks may move, who works on whose branch, and when a new revision begins."""
+"""The plan as all rules see it: which tasks may go on, which share a branch, and when a new revision begins."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from bot.core.session import Session
 from bot.core.states import Phase, RunState, Status, TaskState
 from bot.core.task import PullRequest, Strategy, Task, Workspace, drafts_of
 
-# The repository's place: one executing session per repository, first come, first served. It is
-# wanted while some task can go on without a person, and released as soon as none can.
+# The repository's slot: one executing session per repository, first come, first served. It is requested while some task
+# can go on without a person, and released as soon as none can.
 
 MOVING = frozenset(
     {
@@ -23,7 +23,7 @@ MOVING = frozenset(
     }
 )
 HOLDABLE = MOVING | {TaskState.PENDING}
-"""What can be held for a change."""
+"""States in which a task can be held for a change."""
 _TO_BE_STARTED = frozenset({TaskState.PENDING, TaskState.READY, TaskState.NEEDS_CONTINUATION})
 MOST_CONTINUES = 10
 """Rounds in one session."""
@@ -31,7 +31,7 @@ SETTLED = frozenset({TaskState.COMPLETED, TaskState.CANCELLED, TaskState.REPLACE
 
 
 def update_place(session: Session, at: AwareDatetime) -> None:
-    """Ask for the place, or let it go, as the tasks demand."""
+    """Request or release the slot, as the tasks require."""
     alive = session.status in (Status.ACTIVE, Status.QUEUED)
     if not alive or session.phase is not Phase.EXECUTING or not can_move(session):
         release_place(session)
@@ -65,7 +65,7 @@ def _can_go_on(session: Session, task: Task) -> bool:
 
 
 def account_is_empty(session: Session, task: Task) -> bool:
-    """Its agent's account has nothing left: that is known from whichever task met it first."""
+    """Whether the account of the task's agent has reached its limit, as any task may have found."""
     agent = task.agent or session.agents.default
     return not task.base_to_merge and any(
         waits_for_account(other) and (other.agent or session.agents.default) == agent
@@ -78,13 +78,14 @@ def waits_for_account(task: Task) -> bool:
 
 
 def dependencies_done(session: Session, task: Task) -> bool:
-    """Whether everything the task depends on is done."""
     predecessors = [session.task(id) for id in task.dependencies]
     return all(p is None or p.state is TaskState.COMPLETED for p in predecessors)
 
 
 def may_begin(session: Session, task: Task) -> bool:
-    """A branch of its own starts from the committed plan, on a base that was looked at; one that is there already goes on."""
+    """Whether the task may start: a new branch starts from the committed plan, on a base that was checked; an existing
+    one goes on.
+    """
     committed = session.plan.spec is None or bool(session.plan.spec.commit)
     return (committed and not session.approval.checking_base) or bool(
         task.runs and task.workspace and task.workspace.start
@@ -95,17 +96,16 @@ def all_settled(session: Session) -> bool:
     return all(task.state in SETTLED for task in session.tasks)
 
 
-# Tasks that follow each other on one branch and in one worktree: one pull request for all of
-# them, opened by the last.
+# Tasks that follow each other on one branch and in one worktree share one pull request, opened by the last.
 
 GONE = frozenset({TaskState.CANCELLED, TaskState.REPLACED})
 _AT_WORK = frozenset({TaskState.RUNNING, TaskState.VERIFYING, TaskState.NEEDS_CONTINUATION})
 
 
 def workspace_for(session: Session, task: Task) -> Workspace | None:
-    """The predecessor's, where the plan says so and nobody else has it; else a task gets one of its own.
+    """Return the dependency's workspace if the plan shares it and it is free; `None` if the task needs its own.
 
-    A chain only: of two successors the first goes on in it. What people see as a pull request already is not built on.
+    Only chains share: of two dependents, the first one does. Work that already has a pull request is not extended.
     """
     if task.worktree_strategy is not Strategy.SHARED or len(task.dependencies) != 1:
         return None
@@ -122,7 +122,7 @@ def workspace_for(session: Session, task: Task) -> Workspace | None:
 
 
 def later_on_branch(session: Session, task: Task) -> list[Task]:
-    """Who works on its branch after it."""
+    """Return the tasks that work on its branch after it."""
     return [
         other
         for other in tasks_on_branch(session, task)
@@ -131,26 +131,26 @@ def later_on_branch(session: Session, task: Task) -> list[Task]:
 
 
 def is_last_on_branch(session: Session, task: Task) -> bool:
-    """Nobody goes on with its branch: it makes the pull request."""
+    """Whether no other task continues its branch, so that it makes the pull request."""
     return not later_on_branch(session, task)
 
 
 def branch_is_busy(session: Session, task: Task) -> bool:
-    """Somebody else is at work on its branch, or about to be."""
+    """Whether another task is at work on its branch, or about to be."""
     return any(
         other.state in _AT_WORK for other in tasks_on_branch(session, task) if other.id != task.id
     )
 
 
 def separate_branches(session: Session, task: Task) -> None:
-    """Its branch is not what it was to be: who has not begun there gets another one."""
+    """Have tasks that share its branch and have not begun use another one, because the branch is not as planned."""
     for other in tasks_on_branch(session, task):
         if other.id != task.id and not other.runs:
             other.workspace = None
 
 
 def tasks_on_branch(session: Session, task: Task) -> list[Task]:
-    """All tasks whose work is on that branch, in the order of the plan."""
+    """Return all tasks on the task's branch, in the order of the plan."""
     if task.workspace is None:
         return [task]
     branch = task.workspace.branch
@@ -162,18 +162,18 @@ def tasks_on_branch(session: Session, task: Task) -> list[Task]:
 
 
 def pull_request_of(session: Session, task: Task) -> PullRequest | None:
-    """That of its branch, whoever made it."""
+    """Return the pull request of its branch, whichever task made it."""
     return next((t.pull_request for t in tasks_on_branch(session, task) if t.pull_request), None)
 
 
-# A new revision of the plan: what led to it, and what people compare it with.
+# A new revision of the plan: what led to it, and what it is compared with.
 
 MAX_REPAIRS = 2
-"""So often a plan with critical findings is mended before people see it."""
+"""How often a plan with critical findings is repaired before users see it."""
 
 
 def revise(session: Session, wish: str) -> None:
-    """A new revision. What is half written is forgotten; what people have not seen, they need not compare with."""
+    """Start a new revision. Unfinished documents are dropped; the comparison is with what users have seen last."""
     if session.plan.spec is None:
         return
     unread = session.plan.change_request if not session.plan.shown_at else ""
@@ -199,7 +199,7 @@ def revise(session: Session, wish: str) -> None:
 
 
 def count_waiting(session: Session, at: datetime) -> None:
-    """After each event: the clock of a task stands still while nobody works on it."""
+    """Update waiting times. Call it after each event: a task's clock is stopped while nobody works on it."""
     for task in session.tasks:
         if task.started_at is None:
             continue
@@ -217,7 +217,7 @@ def count_waiting(session: Session, at: datetime) -> None:
 
 
 def _is_worked_on(session: Session, task: Task) -> bool:
-    """By its agent, or by the bot that tests, judges and ships it."""
+    """Whether its agent works on it, or the bot tests, judges or ships it."""
     if session.status is not Status.ACTIVE:
         return False
     if task.state is TaskState.RUNNING:

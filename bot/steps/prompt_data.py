@@ -1,6 +1,6 @@
-"""What the model is told of a session: the request, the repository, decisions, documents, tasks and talk.
+"""What the model is told of a session: the request, the repository, decisions, documents, tasks and messages.
 
-It is cut to what the model can take. What people asked for and decided is never cut.
+It is cut to the model's context window, but never what users asked for and decided.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from bot.core.text import cut, language_of
 from bot.core.world import World
 from bot.steps.asking import prompt
 
-# The data of the large questions: planning, and reading what people wrote.
+# The data of the large questions: planning, and reading what users wrote.
 
 REPLY_TOKENS = 4_000
-"""Tokens that are kept free for the answer, of a small window a quarter."""
+"""Tokens reserved for the reply, but at most a quarter of the window."""
 SHORTENED = "… (shortened)"
 _CUT_FIRST = (
     "source_overview",
@@ -46,19 +46,19 @@ _NEVER_DONE = (TaskState.CANCELLED, TaskState.REPLACED)
 
 
 def question_data(session: Session, name: str, **more: object) -> dict[str, object]:
-    """The data of one question, cut to what the model can take beside the prompt of that name."""
+    """Return the data of one question, cut to what fits beside the prompt of that name."""
     data = {**material(session), **more}
     return fitted(data, room(session, prompt(name)), session.llm.token_scale)
 
 
 def room(session: Session, system: str) -> int:
-    """How many tokens of data go with a system message."""
+    """Return how many tokens of data fit beside a system message."""
     most = token_budget(session.llm.context_window)
     return most - min(REPLY_TOKENS, most // 4) - estimate_tokens(system, session.llm.token_scale)
 
 
 def material(session: Session) -> dict[str, object]:
-    """What every question may need. While a change is drafted, its documents are the current ones."""
+    """Return the data that any question may need. While a change is drafted, its documents are the current ones."""
     documents = current_documents(session)
     return {
         "request": session.intent.body,
@@ -77,7 +77,7 @@ def material(session: Session) -> dict[str, object]:
             {"role": message.role.value, "content": message.content}
             for message in session.conversation
         ],
-        # they may not ask for anything: what they said is here to be known, not to be done
+        # their authors may not ask for anything: it is context, not instructions
         "overheard": [
             {"by": str(words.by), "said": words.text} for words in session.talk.overheard
         ],
@@ -100,7 +100,7 @@ def open_questions(session: Session) -> list[dict[str, object]]:
 
 
 def decisions(session: Session) -> tuple[Question, ...]:
-    """As they are; while a change is drafted, with the one that it takes anew."""
+    """Return the decisions; while a change is drafted, with the one that it changes."""
     change = live_change(session)
     intent = session.intent
     if change and change.decision:
@@ -117,7 +117,7 @@ def decisions_data(session: Session) -> list[dict[str, object]]:
 
 
 def live_change(session: Session) -> Change | None:
-    """The change that is made while tasks run."""
+    """Return the change that is made while tasks run, if any."""
     return session.change if session.phase is Phase.EXECUTING else None
 
 
@@ -127,34 +127,34 @@ def change_request(session: Session) -> str:
 
 
 def former_documents(session: Session) -> dict[str, str]:
-    """The documents that are written anew, by their kind."""
+    """Return the documents of the revision being replaced, by kind."""
     return _texts(
         session.plan.documents if live_change(session) else session.plan.previous_documents
     )
 
 
 def current_documents(session: Session) -> dict[str, str]:
-    """The documents so far, by their kind. While a change is drafted, its own."""
+    """Return the current documents by kind; while a change is drafted, its own."""
     change = live_change(session)
     return _texts(change.documents if change else session.plan.documents)
 
 
 def kept_tasks(session: Session) -> list[Task]:
-    """The tasks that a new tasks.md is written around: all of a running plan; later on what was begun."""
+    """Return the tasks that a new tasks.md must keep: all tasks of a running plan; otherwise those that have begun."""
     if live_change(session):
         return list(session.tasks)
     return [task for task in session.tasks if task.runs or task.state in _SETTLED]
 
 
 def affected_keys(session: Session) -> frozenset[str]:
-    """Of the tasks that a live change touches."""
+    """Return the keys of the tasks that a pending change touches."""
     change = live_change(session)
     ids = {affected.task_id for affected in change.affected} if change else set[str]()
     return frozenset(task.key for task in session.tasks if task.id in ids)
 
 
 def tasks_now(session: Session) -> list[dict[str, object]]:
-    """The kept tasks as the model sees them, with how far they are."""
+    """Return the kept tasks for the model, with their states."""
     kept, affected = kept_tasks(session), affected_keys(session)
     shown = {"key", "title", "description", "acceptance", "files", "depends_on", "requirements"}
     return [
@@ -168,7 +168,7 @@ def tasks_now(session: Session) -> list[dict[str, object]]:
 
 
 def findings(session: Session) -> list[dict[str, object]]:
-    """What the analysis found in the last version, while that is mended."""
+    """Return the analysis's findings about the last version, while they are repaired."""
     change = live_change(session)
     analysis = (
         change.analysis if change else session.plan.analysis if session.plan.repairs else None
@@ -177,7 +177,6 @@ def findings(session: Session) -> list[dict[str, object]]:
 
 
 def is_gone(task: Task) -> bool:
-    """Nobody will do it any more."""
     return task.state in _NEVER_DONE
 
 
@@ -186,10 +185,10 @@ def _texts(documents: Sequence[Document]) -> dict[str, str]:
 
 
 def fitted(data: dict[str, object], tokens: int, scale: float = 1.0) -> dict[str, object]:
-    """The same data in at most so many tokens, as far as that goes.
+    """Return the data shortened to at most that many tokens, if possible.
 
-    Shortened are, in this order: what was read of the repository, old talk, the former documents. Never what people
-    asked for, decided and said last, nor the tasks and documents as they are now.
+    Shortened in this order: what was read of the repository, old messages, former documents. Never shortened: what
+    users asked for, decided and wrote last, and the current tasks and documents.
     """
     most = int(tokens * BYTES_PER_TOKEN / scale)
     cuts = [partial(_shortened, "repository", field) for field in _CUT_FIRST]
@@ -215,15 +214,15 @@ def _shortened(name: str, field: str, data: dict[str, object], over: int) -> dic
 
 
 def _cut(text: str, over: int) -> str:
-    """`over` bytes less, if it has so many; never in the middle of a character."""
+    """Cut `over` bytes off a text, never within a character."""
     raw = text.encode("utf-8", "replace")
-    left = max(0, len(raw) - over - len(f"\\n{SHORTENED}".encode()))  # as JSON writes it
+    left = max(0, len(raw) - over - len(f"\\n{SHORTENED}".encode()))  # counted as escaped in JSON
     start = raw[:left].decode("utf-8", "ignore").rstrip()
     return f"{start}\n{SHORTENED}" if start else SHORTENED
 
 
 def _without_old_talk(data: dict[str, object], over: int) -> dict[str, object]:
-    """The oldest messages go first. What a summary says of still older ones is the last to be shortened."""
+    """Drop the oldest messages first. The summary of even older ones is shortened last."""
     talk = cast("list[dict[str, str]]", data.get("conversation", []))
     kept: list[dict[str, str]] = []
     for message in talk[:-KEPT_VERBATIM]:
@@ -239,23 +238,23 @@ def _without_old_talk(data: dict[str, object], over: int) -> dict[str, object]:
     return {**data, "conversation": [*kept, *talk[-KEPT_VERBATIM:]]}
 
 
-# The data of the small questions: how a session stands, in few words. Long texts are shortened;
-# what was asked for and decided never is.
+# The data of the small questions: a session's state in brief. Long texts are shortened, but never what was asked for
+# and decided.
 
 MOST_TOKENS = 24_000
-"""Tokens."""
+"""Tokens of such a question."""
 LAST_MESSAGES = 12
-"""So many of the last messages tell what somebody's words refer to."""
+"""The last messages, which show what a new one refers to."""
 LONGEST_REPLY = 3000
-"""Characters. Nobody reads a longer answer in a chat, and some chats take none."""
+"""Characters. Nobody reads a longer reply in a chat, and some chats refuse one."""
 LONGEST_SENTENCE = 600
 LONGEST_LINE = 200
 LONGEST_DIFF = 100_000
-"""Characters that are read of a patch; what the model is shown of it is much less."""
+"""Characters of a patch that are read; the model is shown much less."""
 
 
 def basics(session: Session, said: str = "") -> dict[str, object]:
-    """What every question begins with. `said` tells the language where the request does not."""
+    """Return the data that every question begins with. `said` determines the language if the request does not."""
     return {
         "request": session.intent.body,
         "title": session.title,
@@ -273,7 +272,7 @@ def waiting_words(session: Session, words_id: str) -> Words:
 
 
 def task_states(tasks: Iterable[Task]) -> list[dict[str, object]]:
-    """Each task in a line, and what is known of how far it is."""
+    """Return each task in brief with its progress."""
     return [_state(task) for task in tasks]
 
 
@@ -290,7 +289,7 @@ def _state(task: Task) -> dict[str, object]:
 
 
 def task_plans(session: Session, tasks: Iterable[Task], tokens: int) -> list[dict[str, object]]:
-    """Each task with what it is to do; they share so many tokens for their descriptions."""
+    """Return each task with its description; all share this many tokens."""
     chosen = list(tasks)
     keys = {task.id: task.key for task in session.tasks}
     share = tokens // max(1, len(chosen))
@@ -309,7 +308,10 @@ def task_plans(session: Session, tasks: Iterable[Task], tokens: int) -> list[dic
 
 
 def check_data(check: Check) -> dict[str, object]:
-    """`result` is one word where they passed: whoever reads it compares it. What that proves stands beside it."""
+    """Return a check's data.
+
+    `result` is exactly "passed" if it passed, because it is compared; what the check proves is in `proof`.
+    """
     told = {"command": check.command, "commit": check.commit[:12]}
     if not check.passed:
         return {**told, "result": check.result}
@@ -318,7 +320,7 @@ def check_data(check: Check) -> dict[str, object]:
 
 
 def document_excerpts(session: Session, tokens: int) -> dict[str, str]:
-    """Specification and plan, each within so many tokens."""
+    """Return spec and plan, each cut to this many tokens."""
     written = {kind: session.plan.document(kind) for kind in (DocumentKind.SPEC, DocumentKind.PLAN)}
     return {kind.value: shortened(one.text, tokens) for kind, one in written.items() if one}
 
@@ -331,7 +333,7 @@ def document_text(session: Session, kind: DocumentKind) -> str:
 def finished_sessions(
     world: World, session: Session, wanted: Callable[[Thread], bool] = lambda thread: True
 ) -> Iterator[Session]:
-    """Completed sessions of the same repository, the newest first; each is read only when it is wanted."""
+    """Yield completed sessions of the same repository, newest first. Each is read from disk only when needed."""
     for listed in world.store.sessions():
         if listed.id == session.id or listed.repository != session.repository.path:
             continue
@@ -343,7 +345,7 @@ def finished_sessions(
 
 
 def talk_data(messages: Iterable[Message], tokens: int) -> list[dict[str, object]]:
-    """Messages that share so many tokens."""
+    """Return messages that share this many tokens."""
     chosen = list(messages)
     share = tokens // max(1, len(chosen))
     return [
@@ -353,14 +355,14 @@ def talk_data(messages: Iterable[Message], tokens: int) -> list[dict[str, object
 
 
 def token_share(session: Session, part: int) -> int:
-    """Tokens: the so-many-th part of what such a question may take, however much the model could."""
+    """Return one `part`-th of the tokens that a small question may use, whatever the model's window."""
     return int(
         min(MOST_TOKENS, token_budget(session.llm.context_window)) / part / session.llm.token_scale
     )
 
 
 def shortened(text: str, tokens: int) -> str:
-    """The beginning of a text, never a part of a character."""
+    """Return the beginning of a text within this many tokens, never cutting a character."""
     whole = text.encode("utf-8", "replace")
     most = max(0, tokens) * BYTES_PER_TOKEN
     if len(whole) <= most:
@@ -381,14 +383,14 @@ def _short_line(text: str) -> str:
 
 
 ReplyText = Annotated[str, AfterValidator(_short_reply)]
-"""What people read as a text."""
+"""A longer text for people."""
 Sentence = Annotated[str, AfterValidator(_short_sentence)]
-"""What a model says in a sentence or two, whatever it takes that to be."""
+"""A sentence or two; longer replies are cut."""
 ShortLine = Annotated[str, AfterValidator(_short_line)]
-"""A name or a choice: it stands on buttons, in lists and in titles."""
+"""A name or a choice, for buttons, lists and titles."""
 
 
-# What a question tells of one task, and of what it changed.
+# The data of one task and of what it changed.
 
 
 def task_data(session: Session, task: Task) -> dict[str, object]:
@@ -403,7 +405,7 @@ async def masked_diff(world: World, workspace: Workspace, *until: str) -> str:
 
 
 def diff_excerpt(session: Session, diff: str) -> str:
-    """A third of what the model is told; where characters take several bytes, so many fewer of them."""
+    """Return the patch shortened to a third of the question's tokens, counted in bytes."""
     most = token_share(session, 3) * BYTES_PER_TOKEN
     size = len(diff.encode("utf-8", "replace"))
     return shorten_patch(diff, most * len(diff) // size if size else 0)

@@ -1,4 +1,4 @@
-"""Where the repository and its base branch stand, and what the repository makes agents do."""
+"""Where the repository and its base branch are, and what the repository makes agents do."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ from bot.core.text import sentences
 from bot.core.world import World, performs
 from bot.ports import Forge
 
-# The base branch is read on its host where there is one, else in the checkout, with a look at its
-# `origin`. Pull requests are merged into the host's branch, so work begins from it. Its commits
-# come into the repository below `refs/gwt-bot/`; people's branches and files stay as they are.
-# Nobody waits for a host that cannot be reached: work goes on from the commit that is known, and
-# people are told.
+# The base branch is read on its host if there is one; otherwise in the checkout, with a look at its `origin`. Pull
+# requests are merged into the host's branch, so work starts from it. Its commits are stored below `refs/gwt-bot/`;
+# users' branches and files stay untouched. An unreachable host stops nothing: work goes on from the known commit, and
+# users are told.
 
 log = logging.getLogger("bot.perform")
 HOST, ORIGIN = "GitHub", "origin"
 
 
 async def base_of(world: World, base: Base, hosted: Hosted | None) -> Base:
-    """The base as it is in the checkout, and what its host makes of it. Safe to do twice."""
+    """Return the base of the checkout, updated from its host. Idempotent."""
     if hosted is None or world.forge is None:
         return base.model_copy(update={"upstream": await _origin(world, base)})
     try:
@@ -44,7 +43,7 @@ async def base_of(world: World, base: Base, hosted: Hosted | None) -> Base:
 
 
 async def _fetched_base(world: World, forge: Forge, slug: str, base: Base) -> Upstream:
-    """An empty commit of the base: the checkout has no such branch any more."""
+    # If the base has no commit, the checkout no longer has such a branch.
     tip = await forge.tip(slug, base.branch)
     if not tip:
         return Upstream(host=HOST, local=base.commit, missing=True)
@@ -66,7 +65,7 @@ async def _fetched_base(world: World, forge: Forge, slug: str, base: Base) -> Up
 
 
 async def _origin(world: World, base: Base) -> Upstream | None:
-    """Nothing is fetched: without a host people bring their branches up to date themselves."""
+    # Nothing is fetched: without a host, people update their branches themselves.
     try:
         tip = await world.repository.origin_tip(base.repository, base.branch)
         if not tip or tip == base.commit:
@@ -84,12 +83,12 @@ async def _origin(world: World, base: Base) -> Upstream | None:
 
 @performs(LookAtBase)
 async def look_at_base(world: World, session: Session, order: LookAtBase) -> BaseSeen:
-    """Of the branch the session began on, also where somebody has checked out another one since."""
+    """Check the branch that the session started from, even if another one is checked out by now."""
     seen = await _of_checkout(world, session)
     if session.pulls.host is not None:
         seen = await base_of(world, seen, session.pulls.host)
         if seen.upstream is None or not seen.upstream.used:
-            # it cannot be seen where it stands there: what was known stays
+            # the host's commit is unknown: keep the known one
             seen = seen.model_copy(update={"commit": session.repository.base_commit})
     agents = (session.agents.default, *session.agents.others)
     moved = seen.commit != session.repository.base_commit
@@ -111,7 +110,7 @@ async def look_at_base(world: World, session: Session, order: LookAtBase) -> Bas
 
 
 async def _of_checkout(world: World, session: Session) -> Base:
-    """Where there is a host, a checkout that is on no branch just now, or has another one, is no obstacle."""
+    # With a host, a detached head or a missing branch in the checkout is no obstacle.
     uncommitted = session.repository.uncommitted
     try:
         uncommitted = (await world.repository.base(session.repository.path)).uncommitted
@@ -130,14 +129,14 @@ async def _of_checkout(world: World, session: Session) -> Base:
     )
 
 
-# Files and git settings that make agents or git run something before anybody has looked: told
-# when a session begins, asked about when they change.
+# Files and git settings that make agents or git run something before anybody has reviewed them: shown when a session
+# starts, and asked about when they change.
 
 
 async def repository_settings(
     world: World, repository: str, commit: str, agents: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """A sentence for each such file, of all agents that may be used; and for programs that git is to run there."""
+    """Return a sentence for each such file of these agents, and for each program that git runs there."""
     told: dict[str, None] = {}
     for agent in agents:
         names = world.agents.settings(agent)
@@ -149,7 +148,7 @@ async def repository_settings(
 async def settings_changed(
     world: World, session: Session, order_key: str, task: Task, run: Run, workspace: Workspace
 ) -> SettingsChanged | None:
-    """They look otherwise in the worktree than where it began, and nobody has let that pass as it is now."""
+    """Return an event if the settings in the worktree differ from the base and nobody has accepted them in this state."""
     names = world.agents.settings(run.agent)
     found = await world.worktrees.changed(workspace.path, session.repository.base_commit, names)
     mark = sha256("\n".join(f"{path}:{found[path]}" for path in sorted(found)))
@@ -160,12 +159,14 @@ async def settings_changed(
     )
 
 
-# A repository that is not where it was: how that is told from other trouble, and how it is found
-# again.
+# A repository that is not where it was: how that is recognised, and how it is found again.
 
 
 async def explain_if_moved(world: World, session: Session, refusal: Refused) -> Refused:
-    """Whatever was refused: where the repository is gone, that is why. Who never saw one cannot lose it."""
+    """Return the moved repository as the reason if it explains the refusal.
+
+    A session without a base commit has never seen a repository, so it cannot have lost it.
+    """
     if not session.repository.base_commit:
         return Refused(refusal.reason, refusal.remedy) if isinstance(refusal, Away) else refusal
     try:
@@ -179,7 +180,7 @@ async def explain_if_moved(world: World, session: Session, refusal: Refused) -> 
 
 @performs(Relink)
 async def relink(world: World, session: Session, deed: Relink) -> Relinked:
-    """Safe to do twice: what has followed the repository stays where it is."""
+    """Move the session to the repository's new path. Idempotent: worktrees already updated are left alone."""
     try:
         path = await _repository_at(world, session, deed.path)
         await world.worktrees.relink(session.repository.path, path)
@@ -190,7 +191,7 @@ async def relink(world: World, session: Session, deed: Relink) -> Relinked:
 
 
 async def _repository_at(world: World, session: Session, path: str) -> str:
-    """It is the same if it has the commit that the session began from, with all that came before; and is hosted there."""
+    # It is the same repository if it contains the commit that the session started from, and has the same host.
     if not PurePath(path).is_absolute():
         raise Refused("That is no whole path", "Write relink and the path, from / on")
     top = await world.repository.top(path)

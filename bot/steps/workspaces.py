@@ -1,4 +1,4 @@
-"""Tasks, their worktrees and their evidence, as the work of several steps needs them."""
+"""Helpers that several steps share: tasks, their worktrees and their evidence."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def task_in(session: Session, task_id: str) -> tuple[Task, Workspace]:
 
 
 def finished_commit(task: Task) -> str:
-    """What it is done with: the commit that was looked at, wherever its branch has been moved since."""
+    """Return the commit that was verified, even if its branch has moved since; the branch's name if there is none."""
     branch = task.workspace.branch if task.workspace else ""
     return task.work.head if task.work else branch
 
 
 async def require_head(world: World, task: Task, workspace: Workspace, commit: str) -> Work:
-    """What is tested and published is what was looked at."""
+    # Only the verified commit is tested and published.
     work = await world.worktrees.work(workspace.path, workspace.start)
     if work.head != commit:
         raise Refused(
@@ -51,7 +51,7 @@ async def keep_evidence(
     raw: str = "",
     source: str = "",
 ) -> str:
-    """Write down that something happened, under a name that follows from what it was: twice is once."""
+    """Record evidence of what happened; return its id. Idempotent: the id is derived from what it was."""
     evidence = Evidence(
         evidence_id=derived_id(session.id, task.id, kind, *parts),
         timestamp=world.clock.now(),
@@ -66,7 +66,7 @@ async def keep_evidence(
 
 
 async def evidence_inventory(world: World, session: Session) -> EvidenceInventory:
-    """What is there of the evidence of all tasks."""
+    """Return which evidence of all tasks exists."""
     return await world.archive.inventory(
         ref for task in session.tasks for ref in task.evidence_refs
     )
@@ -80,7 +80,7 @@ def task_and_run(session: Session, run_id: str) -> tuple[Task, Run, Workspace]:
 
 
 def explain_taken(refusal: Refused, workspace: Workspace) -> Refused:
-    """`taken` is a word between programs; people get a sentence."""
+    # `taken` is a word between programs; users need a sentence.
     if refusal.reason != "taken":
         return refusal
     reason = f"The branch {workspace.branch} or its worktree is there already, and is not mine."
@@ -88,11 +88,11 @@ def explain_taken(refusal: Refused, workspace: Workspace) -> Refused:
 
 
 SHOWN = 1_500
-"""Characters of a set-up command's output that people see."""
+"""Characters of a set-up command's output that are shown."""
 
 
 class SetUpFailed(Refused):
-    """A set-up command did not end well; `done` is how."""
+    """A set-up command failed; `done` is its result."""
 
     def __init__(self, reason: str, remedy: str, done: Executed) -> None:
         super().__init__(reason, remedy)
@@ -100,7 +100,7 @@ class SetUpFailed(Refused):
 
 
 def set_up_commands(world: World, session: Session) -> tuple[str, ...]:
-    """What a person said in the thread; else what the operator has set; else what was found and approved."""
+    """Return the set-up commands: set in the thread, or else by the operator, or else found and approved."""
     repositories = Repositories(world)
     if session.repository.set_up_by_person or not repositories.set_up_is_told(
         session.repository.path
@@ -110,9 +110,9 @@ def set_up_commands(world: World, session: Session) -> tuple[str, ...]:
 
 
 async def set_up(world: World, session: Session, path: str, name: str, whose: str) -> None:
-    """What has to be done in a worktree before anybody works in it. It may be done twice.
+    """Set up a worktree before anybody works in it.
 
-    What the commands leave behind is kept out of every commit.
+    Idempotent. Files that the commands leave behind are kept out of every commit.
     """
     await world.worktrees.copy_ignored(session.repository.path, path, world.rules.copied_files)
     commands = set_up_commands(world, session)
@@ -151,7 +151,7 @@ _REQUIREMENTS = re.compile(r"requirements[\w.-]*\.txt")
 
 
 def dependencies_changed(work: Work | None) -> bool:
-    """Whether what was set up before is out of date: a lock file, or a list of dependencies, is another one."""
+    """Whether the earlier set-up is outdated because a lock file or a list of dependencies has changed."""
     paths = (*work.changed_files, *work.created_files, *work.deleted_files) if work else ()
     names = (path.rpartition("/")[2] for path in paths)
     return any(name in _DEPENDENCIES or _REQUIREMENTS.fullmatch(name) for name in names)

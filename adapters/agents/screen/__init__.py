@@ -1,1 +1,4 @@
-"""What stands between an agent CLI that prints events and its pane. Standard library only: it starts from its path alone."""
+"""The program between an agent CLI that prints events and its pane.
+
+Standard library only, because it is started by its path alone.
+"""

@@ -1,6 +1,6 @@
-"""`python -I …/screen EVENTS REPORT COMMAND…` runs the command, shows its events as lines, and keeps a report of them.
+"""`python -I …/screen EVENTS REPORT COMMAND…` runs the command, shows its events as lines, and writes a report of them.
 
-`python -I -S …/screen used HOOK STARTED REPORT` is called by a hook: it keeps a report of what the run has used.
+`python -I -S …/screen used HOOK STARTED REPORT` is called by a hook and writes the usage of the run into its report.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from pathlib import Path
 
 
 def main(arguments: list[str]) -> int:
-    # In front: another package of that name may be installed.
+    # inserted first, because another package of that name may be installed
     sys.path.insert(0, str(Path(__file__).parents[3]))
     if arguments[0] == "used":
-        # an agent waits for this: nothing else is loaded
+        # an agent waits for this, so nothing else is loaded
         from adapters.agents.screen.claude import keep_used
 
         hook, started, report = map(Path, arguments[1:])

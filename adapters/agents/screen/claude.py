@@ -1,4 +1,6 @@
-"""Claude Code: the events of `claude --print --output-format=stream-json`, and the use of a run, added up from its transcript."""
+"""Claude Code: the events of `claude --print --output-format=stream-json`, and the usage of a run, summed up from its
+transcript.
+"""
 
 from __future__ import annotations
 
@@ -74,24 +76,24 @@ class Claude:
 
 
 def tokens(usage: CliEvent) -> tuple[int, int]:
-    """What went in, from the cache or not, and what came out."""
+    """Return input tokens, cached or not, and output tokens."""
     names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     return sum(number(usage.get(name)) for name in names), number(usage.get("output_tokens"))
 
 
-# The use of a run, added up from the transcript that a hook names. Only what is newer than the
-# run's start counts, and only a file below the CLI's own folder is read.
+# The usage of a run, summed up from the transcript that a hook names. Only entries newer than the run's start count,
+# and only a file below the CLI's own folder is read.
 
 MOST_BYTES = 256 << 20
-"""Bytes read of all files together."""
+"""The most bytes read of all files together."""
 END_BYTES = 1 << 20
-"""Bytes in which the end of a turn is looked for."""
+"""The end of a turn is looked for in this many last bytes."""
 LOOKS, PAUSE = 40, 0.05
-"""So often, with so many seconds between: two seconds together."""
+"""Number of tries and the seconds between them: two seconds in total."""
 
 
 def keep_used(hook: Path, started: Path, report: Path) -> None:
-    """Write the report of the run as it stands with this hook."""
+    """Write the report of the run as of this hook."""
     told = event_in(hook.read_text(encoding="utf-8", errors="replace").strip()) or {}
     since = datetime.fromtimestamp(started.stat().st_mtime, UTC)
     last = text(told.get("last_assistant_message"))
@@ -103,7 +105,7 @@ def keep_used(hook: Path, started: Path, report: Path) -> None:
 
 
 def _usage_since(told: CliEvent, since: datetime, last: str) -> tuple[int, int]:
-    """The transcript is written behind the hooks' back: its end may be a moment late."""
+    # The transcript is written asynchronously, so its end may be a moment late.
     files = transcripts(text(told.get("transcript_path")), os.environ)
     for _ in range(LOOKS):
         if not files or not last or _has_said(files[0], last):
@@ -113,7 +115,7 @@ def _usage_since(told: CliEvent, since: datetime, last: str) -> tuple[int, int]:
 
 
 def _has_said(transcript: Path, last: str) -> bool:
-    """Whether its end holds the words with which the turn ended."""
+    """Whether its end contains the last message of the turn."""
     with transcript.open("rb") as file:
         file.seek(max(0, transcript.stat().st_size - END_BYTES))
         ends = file.read(END_BYTES).decode("utf-8", "replace").splitlines()
@@ -123,7 +125,7 @@ def _has_said(transcript: Path, last: str) -> bool:
 
 
 def transcripts(named: str, environ: Mapping[str, str]) -> list[Path]:
-    """The file, and those of the agents it has sent out."""
+    """Return the transcript and those of its subagents; empty if it is not below the CLI's own folder."""
     folder = environ.get("CLAUDE_CONFIG_DIR") or str(Path(environ.get("HOME", "/")) / ".claude")
     top, path = Path(folder).resolve(), Path(named).resolve()
     if not named or not path.is_relative_to(top) or path.suffix != ".jsonl" or not path.is_file():
@@ -143,7 +145,7 @@ def lines_of(files: Iterable[Path]) -> Iterator[str]:
 
 
 def usage_in(lines: Iterable[str], since: datetime) -> tuple[int, int]:
-    """What all answers took. One answer stands in several lines; the last one has its sum."""
+    """Return the usage of all answers. An answer is on several lines; the last one has its total."""
     answers: dict[str, tuple[int, int]] = {}
     for line in lines:
         event = event_in(line) if '"usage"' in line else None

@@ -1,6 +1,6 @@
-"""Reading JSON events of unknown shape, and the report of a run that is drawn from them. Standard library only.
+"""Reads JSON events of unknown structure, and defines the report of a run made from them.
 
-A field that is not as expected is treated as if it were not there.
+Standard library only. A field of unexpected type is treated as missing.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ CliEvent = dict[str, object]
 
 
 class EventReader(Protocol):
-    """One CLI's events: yields lines for people, and keeps what is worth keeping in the report it was made with."""
+    """Reads one CLI's events: yields lines for people, and updates the report it was created with."""
 
     def read(self, event: CliEvent) -> Iterator[str]: ...
 
     def over(self) -> Iterator[str]:
-        """Nothing more comes."""
+        """Finish after the last event."""
         ...
 
 
 def event_in(line: str) -> CliEvent | None:
-    """None: the line is no event."""
+    """Parse an event; None if the line is not one."""
     try:
         value: object = json.loads(line) if line.startswith("{") else None
     except (ValueError, RecursionError):
@@ -39,7 +39,7 @@ def value_in(value: object) -> CliEvent | None:
 
 
 def part(event: CliEvent, *names: str) -> CliEvent:
-    """What lies within what lies within …"""
+    """Return a nested object; empty if it is missing."""
     for name in names:
         event = value_in(event.get(name)) or {}
     return event
@@ -62,7 +62,7 @@ def first_line(value: object) -> str:
 
 
 def tool_line(name: str, given: object) -> str:
-    """A tool with the one thing worth knowing of what it was given."""
+    """Return the name of a tool with its most informative argument."""
     known = value_in(given) or {}
     names = ("command", "file_path", "filePath", "path", "pattern", "url", "query", "description")
     about = next((first_line(known[name]) for name in names if known.get(name)), "")
@@ -70,7 +70,7 @@ def tool_line(name: str, given: object) -> str:
 
 
 def unwrapped(message: str) -> str:
-    """The words of an error that came as JSON, perhaps within other words."""
+    """Return the message of an error that is JSON, possibly within other text."""
     start = message.find("{")
     for end in (len(message), message.rfind("}") + 1):
         inner = event_in(message[start:end]) if start >= 0 else None
@@ -80,8 +80,7 @@ def unwrapped(message: str) -> str:
     return message
 
 
-# What is known of a run so far, in a file of its folder: written anew at every event, so that it
-# survives any kill.
+# The report of a run so far, in a file of its folder: rewritten at every event, so that it survives any kill.
 
 LONGEST_TEXT = 4_000
 """Characters of a text."""
@@ -90,18 +89,18 @@ LONGEST_TEXT = 4_000
 @dataclass
 class RunReport:
     conversation: str = ""
-    """The id under which the CLI can go on with it, where it chose that itself."""
+    """The id for continuing the conversation, if the CLI chose it itself."""
     message: str = ""
-    """What the agent said last."""
+    """The agent's last message."""
     error: str = ""
-    """What the CLI said of its own failure."""
+    """The CLI's own message about its failure."""
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = None
     used: bool = False
 
     def use(self, given: object, made: object, cost: object = None, *, more: bool = False) -> None:
-        """Tokens of the run so far, or, with `more`, of one step."""
+        """Set the tokens of the run so far or, with `more`, add those of one step."""
         if not more:
             self.input_tokens, self.output_tokens, self.cost = 0, 0, None
         self.input_tokens += number(given)
@@ -129,7 +128,7 @@ class RunReport:
 
 
 class ReportFile:
-    """The file. Nothing is written where nothing has changed."""
+    """Writes the report to its file if it has changed."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -146,10 +145,10 @@ class ReportFile:
                 file.write(text.encode(errors="replace"))
             temporary.replace(self._path)
         except OSError:
-            return  # a full disk must not end the agent's work; the next news tries again
+            return  # a full disk must not end the agent's work; the next event tries again
         self._last = text
 
 
 def number(value: object) -> int:
-    """A count that an event gave, if it is one."""
+    """Return the count, or 0 if the value is not one."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

@@ -21,7 +21,7 @@ from adapters.agents.screen.events import (
 # The events of `codex exec --json`.
 
 MOST_BYTES = 64 << 20
-"""Bytes read of the record of a conversation."""
+"""The most bytes read of the record of a conversation."""
 
 
 class Codex:
@@ -29,7 +29,7 @@ class Codex:
         self._report = report
         self._environ = environ
         self._before = (0, 0)
-        """Tokens of earlier runs of the conversation: it counts on."""
+        """Tokens of earlier runs of the conversation, because its counts continue."""
 
     def read(self, event: CliEvent) -> Iterator[str]:
         match event:
@@ -45,7 +45,7 @@ class Codex:
                 self._report.fail(unwrapped(text(part(event, "error").get("message"))))
                 yield f"failed: {first_line(self._report.error)}"
             case {"type": "error", "message": str(words)}:
-                # it may still try again: what counts is how the turn ends
+                # it may still retry: the end of the turn counts
                 yield f"  ✗ {first_line(unwrapped(words))}"
             case _:
                 pass
@@ -82,7 +82,7 @@ class Codex:
 
 
 def conversation_file(thread: str, environ: Mapping[str, str]) -> Path | None:
-    """Where the CLI keeps the conversation."""
+    """Return the CLI's record of the conversation, or None."""
     home = environ.get("CODEX_HOME") or str(Path(environ.get("HOME", "/")) / ".codex")
     if not thread.replace("-", "").isalnum():
         return None
@@ -93,7 +93,7 @@ def conversation_file(thread: str, environ: Mapping[str, str]) -> Path | None:
 
 
 def tokens_used(record: Path | None) -> tuple[int, int]:
-    """The tokens a conversation had used when it was last told."""
+    """Return the tokens of a conversation as last reported."""
     found = (0, 0)
     try:
         if record is None or record.stat().st_size > MOST_BYTES:
@@ -116,7 +116,7 @@ class Gemini:
     def __init__(self, report: RunReport) -> None:
         self._report = report
         self._line = ""
-        """What it has said of a line that is not over: its words come in pieces."""
+        """The unfinished line, because its text arrives in pieces."""
         self._saying = False
 
     def read(self, event: CliEvent) -> Iterator[str]:
@@ -202,14 +202,14 @@ class OpenCode:
         tokens = part(one, "tokens")
         cache = part(tokens, "cache")
         given = sum(map(number, (tokens.get("input"), cache.get("read"), cache.get("write"))))
-        self._report.error = ""  # it has gone on
+        self._report.error = ""  # the run has continued after an earlier error
         made = number(tokens.get("output")) + number(tokens.get("reasoning"))
-        # it knows no price for a model of somebody's own, and says 0
+        # it has no price for custom models, and reports 0
         self._report.use(given, made, one.get("cost") or None, more=True)
 
 
 def _words(error: CliEvent) -> str:
-    """What the error says, with what only the answer's head tells: the status, and when to come again."""
+    """Return the error message with the status and the retry time from the response headers."""
     data = part(error, "data")
     said = text(data.get("message")) or text(error.get("name"))
     status, wait = data.get("statusCode"), part(data, "responseHeaders").get("retry-after")

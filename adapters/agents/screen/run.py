@@ -1,4 +1,4 @@
-"""Runs an agent CLI that prints one JSON event per line, shows the events as lines people can read, and keeps the report."""
+"""Runs an agent CLI that prints one JSON event per line, shows the events as readable lines, and writes the report."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from adapters.agents.screen.other_clis import Codex, Gemini, OpenCode
 WIDTH = 400
 """Characters shown of one line."""
 STRAY_LINES = 6
-"""Lines that are no events: the last ones are all there is to say of a failure that no event tells of."""
+"""Number of last lines kept that are no events: the only information about a failure that no event reports."""
 _CONTROL = re.compile(
     r"\x1b\][^\x07\x1b]{0,500}(?:\x07|\x1b\\)"  # titles, links, the clipboard
-    r"|\x1b\[[0-?]*[ -/]*[@-~]"  # colours and moves
+    r"|\x1b\[[0-?]*[ -/]*[@-~]"  # colours and cursor movements
     r"|[\x00-\x08\x0a-\x1f\x7f-\x9f]"
 )
 
 
 def run(arguments: Sequence[str]) -> int:
-    """The command's exit code; a signal's number above 128, as shells say it."""
+    """Run the command and return its exit code; above 128 for a signal, as in shells."""
     events, path, *command = arguments
     report = RunReport()
     screen = PaneScreen(reader_of(events, report, os.environ), sys.stdout)
     kept = ReportFile(Path(path))
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     signal.signal(signal.SIGTERM, lambda number, _: child.send_signal(number))
-    # The terminal has told the child, too: what it still says is to be seen.
+    # the terminal sends the signal to the child, too; its last output should be shown
     signal.signal(signal.SIGINT, lambda *_: None)
     aside = Thread(target=_show_all, args=(child.stderr, screen), daemon=True)
     aside.start()
@@ -44,7 +44,7 @@ def run(arguments: Sequence[str]) -> int:
         screen.show(raw.decode("utf-8", "replace"))
         kept.keep(report)
     code = child.wait()
-    aside.join(timeout=5)  # what it has left running may hold the other end open
+    aside.join(timeout=5)  # processes it has left running may keep the pipe open
     screen.end()
     if code and not report.error:
         report.error = "\n".join(screen.stray)
@@ -55,7 +55,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 class PaneScreen:
-    """The pane. What is no event is shown as it is, without what steers a terminal."""
+    """Writes to the pane. Lines that are no events are shown unchanged, except for terminal control sequences."""
 
     def __init__(self, reader: EventReader, out: TextIO) -> None:
         self._reader = reader
@@ -64,7 +64,7 @@ class PaneScreen:
         self.stray: deque[str] = deque(maxlen=STRAY_LINES)
 
     def show(self, line: str) -> None:
-        """One line of the stream."""
+        """Show one line of the stream."""
         event = event_in(line.strip())
         if event is None:
             self.pass_on(line)
@@ -72,7 +72,7 @@ class PaneScreen:
             self._write(*self._reader.read(event))
 
     def pass_on(self, line: str) -> None:
-        """A line that is no event."""
+        """Show a line that is no event."""
         clean = _CONTROL.sub("", line.strip())
         if clean:
             self.stray.append(clean)

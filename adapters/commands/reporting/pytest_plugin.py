@@ -1,4 +1,4 @@
-"""Writes down what pytest ran. It is copied under a random name, so that no setting of the tree can switch it off."""
+"""Records what pytest ran. Copied under a random name, so that no setting of the repository can disable it."""
 
 import os
 
@@ -13,7 +13,7 @@ HIDDEN = {}
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_runtest_makereport(item, call):
-    """An exception that is no failure in the report was hidden by somebody."""
+    # An exception without a failure in the report was suppressed by something in the repository.
     made = yield
     report = made.get_result()
     if call.excinfo is None or report.outcome == "failed" or hasattr(report, "wasxfail"):
@@ -28,7 +28,7 @@ def pytest_runtest_logreport(report):
     if report.outcome == "failed" or HIDDEN.pop(report.nodeid, False):
         LINES.write(test=report.nodeid, ended="failed")
     elif report.outcome == "skipped":
-        # expected to fail, and so it did: it ran
+        # expected to fail, and it did: it ran
         ended = "passed" if hasattr(report, "wasxfail") else "skipped"
         LINES.write(test=report.nodeid, ended=ended)
     elif report.when == "call" and report.outcome == "passed":

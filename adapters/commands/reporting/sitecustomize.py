@@ -1,7 +1,7 @@
-"""Loaded by Python before anything of the tree that is tested: has the tests that run written down.
+"""Loaded by Python before anything of the tested repository: makes its tests record what ran.
 
-It runs in whatever Python the repository uses, so it keeps to what Python 3.8 knows. The modules of the test runners are taken from
-where they were before the working directory came onto the path: a `unittest.py` there is not taken for the runner.
+It runs in whatever Python the repository uses, so it is limited to Python 3.8. Modules of test runners are taken from
+the path without the working directory, so that a `unittest.py` there is not used.
 """
 
 import json
@@ -21,14 +21,14 @@ def others():
 
 
 class Lines:
-    """The report of one process: a line as soon as something is known, so that an early end shows."""
+    """The report of one process: each line is written as soon as it is known, so that an early end is visible."""
 
     file = None
 
     def write(self, **told):
         if self.file is None:
             name = f"python-{os.getpid()}-{os.urandom(4).hex()}.jsonl"
-            # kept open: the folder's name is not needed any more
+            # kept open, so that the folder's name is not needed any more
             self.file = open(os.path.join(OUT, name), "a", encoding="utf-8")  # noqa: PTH118, PTH123, SIM115
             os.environ.pop("GWT_TEST_REPORT", None)
         self.file.write(json.dumps(told) + "\n")
@@ -40,7 +40,7 @@ WORST = {"failed": 2, "passed": 1, "skipped": 0}
 
 
 class Seen:
-    """Stands between a test and its result: what the tree has made of the result's class does not matter."""
+    """Wraps a test's result, so that changes the repository makes to the result's class have no effect."""
 
     def __init__(self, result):
         object.__setattr__(self, "_result", result)
@@ -123,7 +123,7 @@ def watch_program(module):
 
 
 def watch_pytest(module):
-    # only where it is started: in programs that pytest's tests start themselves it would be in the way
+    # only in the process started first: in programs started by pytest's tests it would interfere
     os.environ["PYTEST_PLUGINS"] = PLUGIN
 
 
@@ -135,7 +135,7 @@ AFTER = {
 
 
 class Loader:
-    """Loads a module as its own loader does, and then has it watched."""
+    """Loads a module with its own loader, and then instruments it."""
 
     def __init__(self, loader, then):
         self._loader, self._then = loader, then
@@ -166,7 +166,7 @@ class Finder:
 
 
 def whose_place_this_takes():
-    """Another sitecustomize on the path is run as it would have been."""
+    """Run another sitecustomize on the path, which this module shadows."""
     spec = PathFinder.find_spec("sitecustomize", others())
     if spec is not None and spec.loader is not None:
         spec.loader.exec_module(module_from_spec(spec))

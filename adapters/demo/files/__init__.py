@@ -1,4 +1,4 @@
-"""Text files of the demo, each with `.txt` behind its name so that no tool takes it for a file of this program."""
+"""Text files of the demo, each with the suffix `.txt`, so that no tool takes it for a file of this program."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ SUFFIX = ".txt"
 
 
 def text(name: str) -> str:
-    """The content of one file, by its name without the suffix."""
+    """Return the content of a file, by its name without the suffix."""
     return (files(__name__) / f"{name}{SUFFIX}").read_text(encoding="utf-8")
 
 
 def tree(folder: str) -> dict[str, str]:
-    """Every file below a folder: its path there, and its content."""
+    """Return the content of every file below a folder, by its path there."""
     return dict(_below(files(__name__) / folder, ""))
 
 

@@ -1,1 +1,1 @@
-"""Encrypted rooms: the keys of the bot's device, encryption on the way out, decryption on the way in."""
+"""Encrypted rooms: the keys of the bot's device, encryption of outgoing and decryption of incoming messages."""

@@ -1,4 +1,4 @@
-"""Decrypts what was said in encrypted rooms; waits for keys that are still to come, and tells the sender if none comes."""
+"""Decrypts messages in encrypted rooms, waits for keys that have not arrived yet, and tells the sender if none arrives."""
 
 from __future__ import annotations
 
@@ -34,22 +34,21 @@ from adapters.matrix.events import ENCRYPTED, MatrixEvent
 from adapters.state_files import JsonFile
 from bot.core.errors import PortError, Refused, Unavailable
 
-# What comes in on its way to being heard. The place in the room moves on while a key is waited
-# for; what waits is on disk. After some minutes its sender is told, once, what is the matter, and
-# it is dropped.
+# Decryption of incoming messages. The position in the room advances while a key is missing; waiting messages are on
+# disk. After some minutes the sender is told the reason, once, and the message is dropped.
 
 log = logging.getLogger(__name__)
 
 KEY_WAIT = 300.0
-"""Seconds in which a key may still come."""
+"""Seconds in which a key may still arrive."""
 _RETRY_PAUSE = 20.0
-"""Seconds between two tries to open the same: each may ask for devices."""
+"""Seconds between two tries to decrypt the same message: each try may query devices."""
 _LONGEST_NAMES = 512
-"""Of a room and a key: whoever says that a key is withheld may be anybody."""
+"""The most characters of user, room and session id together: anybody may send a notice that a key is withheld."""
 _KNOWN_AT_ONCE = (UNSIGNED, CHANGED)
-"""No key that may still come mends that."""
+"""Problems that no later key can solve, so the sender is told at once."""
 _MOST_ASKED = 1000
-"""Keys of which it is known that they were asked for. Asking for one again does no harm."""
+"""The most key requests remembered. Requesting a key again does no harm."""
 
 
 class RoomDecryptor:
@@ -146,7 +145,7 @@ class RoomDecryptor:
         return self._clock() - one.since >= self._wait
 
     async def _try_to_tell(self, room: str, event: MatrixEvent, code: str) -> bool:
-        """Whether it was said, or never can be."""
+        """Report an unreadable message; return whether that is done or can never succeed."""
         try:
             await self._tell(room, event, code)
         except SignedOut:
@@ -158,7 +157,8 @@ class RoomDecryptor:
         return True
 
     async def _ask_for_key(self, one: WaitingMessage) -> None:
-        """All devices of the sender, once for a key. Others may name it before its owner does."""
+        # All devices of the sender are asked, once per key. The request id includes the sender, because others may name
+        # the key before its owner does.
         key = hashlib.sha256(f"{one.sender} {one.room} {one.session}".encode())
         if key.digest() in self._asked:
             return
@@ -201,22 +201,22 @@ def _log_data(room: str, event: MatrixEvent) -> Json:
     return {"room": room, "event": event.get("event_id"), "by": event.get("sender")}
 
 
-# Decrypts one event, with the sender's device proven to be the sender's. nio proves that only for
-# devices somebody has verified by hand. Here it is proven for all: the key was made by a device,
-# the device is one of the sender's, and no message counts a second time under another id.
+# Decrypts one event and proves that the sending device belongs to the sender. nio proves that only for devices that
+# somebody has verified by hand. Here it is proven for all: the key was made by a device, the device is one of the
+# sender's, and no message is accepted a second time under another id.
 
 
 class Undecryptable(Enum):
-    """Why something stays closed."""
+    """Why a message cannot be decrypted."""
 
     NO_KEY = auto()
-    """The sender's may still come."""
+    """The key is missing and may still arrive."""
     STRANGER = auto()
-    """Nobody knows whose device has made the key."""
+    """It is unknown whose device created the key."""
     FORGED = auto()
-    """It is of another room, or was said before."""
+    """The event belongs to another room, or was sent before."""
     BROKEN = auto()
-    """It can never be opened."""
+    """The event can never be decrypted."""
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ class EventDecryptor:
         self._machine, self._replays = machine, replays
 
     async def open(self, room: str, event: MatrixEvent) -> MatrixEvent | Undecryptable:
-        """The same event in clear. It asks for the sender's devices where they are not known."""
+        """Return the decrypted event or the reason why not. It queries the sender's devices if they are not known."""
         cipher, sender = _cipher(event), str(event.get("sender", ""))
         if cipher is None:
             return Undecryptable.BROKEN
@@ -241,7 +241,7 @@ class EventDecryptor:
             await self._ask_for_devices(sender)
             session = self._of_sender(sessions, sender)
         if session is None:
-            # a key that another has passed on as theirs: the sender's own may still come
+            # another person passed this key on as the sender's: the sender's own key may still arrive
             return (
                 Undecryptable.NO_KEY
                 if self._is_of_another(sessions, sender)
@@ -261,7 +261,7 @@ class EventDecryptor:
         return bool(self._sessions(room, session))
 
     def _sessions(self, room: str, session_id: str) -> list[InboundGroupSession]:
-        """Keys of that name, from whomever they came: the device that is named in the event may be anyone's."""
+        # Sessions are looked up by id only: the device named in the event may be anyone's.
         found = self._machine.olm.inbound_group_store[room]
         return [held[session_id] for held in found.values() if session_id in held]
 
@@ -271,7 +271,7 @@ class EventDecryptor:
         told_of = self._machine.olm.device_store[sender].values()
         devices = filter(self._machine.is_theirs, told_of)
         keys = {(device.curve25519, device.ed25519) for device in devices}
-        # one that was passed on by others proves nothing
+        # a forwarded key proves nothing
         own = (one for one in sessions if not one.forwarding_chain)
         return next((one for one in own if (one.sender_key, one.ed25519) in keys), None)
 
@@ -295,7 +295,7 @@ class EventDecryptor:
             return Undecryptable.BROKEN
         if plain.get("room_id") != room:
             return Undecryptable.FORGED
-        # by whom it was made, too: who was given the key must not be able to use up a place of it
+        # the key includes its creator, so that someone who was given a session cannot use up an index of it
         key = f"{cipher.session} {session.sender_key}"
         if not self._replays.is_first(key, place, str(event.get("event_id"))):
             return Undecryptable.FORGED
@@ -316,13 +316,13 @@ def _is_event(plain: object) -> bool:
     if not isinstance(plain, dict):
         return False
     kind = plain.get("type")
-    # the homeserver takes things back, and only those it is told in clear
+    # redactions are carried out by the homeserver, so only unencrypted ones count
     named = isinstance(kind, str) and kind != "m.room.redaction"
     return named and isinstance(plain.get("content"), dict)
 
 
 def _clear_event(event: MatrixEvent, plain: Json) -> MatrixEvent:
-    """What was said, in the words of its sender; where and when, in those of the homeserver."""
+    # Content and type come from the encrypted payload; sender, room and time from the homeserver.
     content: Json = dict(plain["content"])
     relation = event["content"].get("m.relates_to")
     if relation and not content.get("m.relates_to"):
@@ -330,11 +330,10 @@ def _clear_event(event: MatrixEvent, plain: Json) -> MatrixEvent:
     return {**event, "type": plain["type"], "content": content}
 
 
-# Messages that cannot be decrypted yet, on disk: the place in the room moves on, and none of them
-# is forgotten.
+# Messages that cannot be decrypted yet, on disk: the position in the room advances, and none of them is forgotten.
 
 MOST_WAITING, MOST_CHARACTERS = 500, 1_000_000
-"""Of a flood only its own last are waited for; all of them are written anew with each."""
+"""Of a flood only the last messages are kept; the whole file is rewritten for each message."""
 _MOST_REASONS = 500
 
 
@@ -343,9 +342,9 @@ class WaitingMessage:
     room: str
     event: Json
     since: float
-    """Seconds since 1970, when it was seen first."""
+    """Seconds since 1970 when the message was first seen."""
     told: bool = False
-    """Somebody was told what is the matter."""
+    """Whether the sender was told about the problem."""
 
     @property
     def id(self) -> str:
@@ -371,7 +370,7 @@ class _SavedMessages:
 
 
 class WaitingMessages:
-    """And why keys were not given, as far as their owners have said."""
+    """The waiting messages, and the reasons given for withheld keys."""
 
     def __init__(self, path: Path) -> None:
         self._file = JsonFile(path, _SavedMessages)
@@ -386,7 +385,7 @@ class WaitingMessages:
         return self._all.get(event_id)
 
     def put(self, one: WaitingMessage) -> None:
-        """On disk when this returns."""
+        """Add or replace a message; it is on disk when this returns."""
         if self._all.get(one.id) == one:
             return
         self._all[one.id] = one
@@ -403,7 +402,10 @@ class WaitingMessages:
             self._write()
 
     def withhold(self, sender: str, room: str, session: str, code: str) -> None:
-        """Kept with `keep`: anybody may send any number of them at once."""
+        """Record why a key is withheld.
+
+        It is written only by `keep`, because anybody may send many such notices at once.
+        """
         name = f"{sender} {room} {session}"
         self._unkept |= self._codes.get(name) != code
         self._codes[name] = code
@@ -415,14 +417,16 @@ class WaitingMessages:
             self._write()
 
     def code(self, one: WaitingMessage) -> str:
-        """Why its sender has not given the key. Empty: they have not said that they do not."""
+        """Return the reason the sender gave for withholding the key; empty if there is none."""
         return self._codes.get(f"{one.sender} {one.room} {one.session}", "")
 
     def _size(self) -> int:
         return sum(one.size for one in self._all.values())
 
     def _let_go_of_one(self) -> None:
-        """The oldest of whoever takes the most room: nobody's flood pushes out what others have said."""
+        """Drop the oldest message of the sender who takes the most room, so that one sender's flood does not displace
+        others' messages.
+        """
         taken: Counter[str] = Counter()
         for one in self._all.values():
             taken[one.sender] += one.size
@@ -434,12 +438,11 @@ class WaitingMessages:
         self._unkept = False
 
 
-# Which index of which key belongs to which event, on disk: a message that comes twice under two
-# ids came from nobody. The homeserver cannot write encrypted words, but it has kept all that were
-# ever written. Said again they are refused.
+# Which index of which key belongs to which event, on disk: a message that arrives twice under two ids is a replay. The
+# homeserver cannot write encrypted text, but it has kept all that was ever sent; replays are refused.
 
 REPLAYS_KEPT = 200_000
-"""Messages. A key is used for a week at most; none of these is that young when it is forgotten."""
+"""Number of messages. A key is used for at most a week, and a record is forgotten only when it is older than that."""
 _TABLE = "CREATE TABLE IF NOT EXISTS opened (session TEXT, place INTEGER, event TEXT, PRIMARY KEY (session, place))"
 
 
@@ -448,11 +451,11 @@ class ReplayGuard:
         self._path = path
         make_private(path.parent)
         with suppress(FileExistsError):
-            # before SQLite does, which would let others read it
+            # created before SQLite does, which would let others read it
             create_file(path).close()
         try:
             self._base = sqlite3.connect(path, isolation_level=None)
-            # a power cut may forget the last ones
+            # a power cut may lose the last records
             self._base.execute("PRAGMA synchronous = OFF")
             self._base.execute(_TABLE)
             oldest = "SELECT max(rowid) FROM opened"
@@ -461,7 +464,7 @@ class ReplayGuard:
             raise self._trouble(error) from error
 
     def is_first(self, session: str, place: int, event_id: str) -> bool:
-        """Whether this is the event that was encrypted at that place; the first that asks is."""
+        """Whether the event is the first to use this index of the session."""
         try:
             self._base.execute(
                 "INSERT OR IGNORE INTO opened VALUES (?, ?, ?)", (session, place, event_id)

@@ -1,6 +1,6 @@
-"""The bot's device: its keys are loaded, known to the homeserver and signed. Lost keys are noticed and replaced.
+"""Loads, publishes and signs the keys of the bot's device, and replaces lost keys.
 
-Safe to do twice, and to interrupt anywhere: each step looks first what is there.
+Every step checks what is already there, so it may be repeated or interrupted anywhere.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ async def close_client(client: AsyncClient) -> None:
 
 
 async def _has_keys(client: AsyncClient, place: Path) -> bool:
-    """Load them, and look whether they are those the homeserver knows. False: they are lost."""
+    """Load the keys and check that they are the ones the homeserver knows; return False if they are lost."""
     load_keys(client, place)
     wire = ClientApi(client)
     machine = OlmMachine(client, wire, DeviceOwners(place / IDENTITIES_FILE))
@@ -86,7 +86,7 @@ async def _has_keys(client: AsyncClient, place: Path) -> bool:
     if known and known != (own["ed25519"], own["curve25519"]):
         return False
     if not known:
-        machine.olm.account.shared = False  # any more: somebody has removed the device
+        machine.olm.account.shared = False  # no longer shared: somebody has removed the device
     try:
         await machine.upload()
     except KeysLost:
@@ -95,12 +95,12 @@ async def _has_keys(client: AsyncClient, place: Path) -> bool:
 
 
 def put_keys_aside(client: AsyncClient, place: Path) -> None:
-    """The keys are of no use any more. At the next start they are lost, and that is mended."""
+    """Move the useless keys aside. The next start finds them lost and creates new ones."""
     put_aside(place / database_name(client.user_id, client.device_id or ""))
 
 
 async def _published_keys(wire: ClientApi, user: str, device: str) -> tuple[str, str] | None:
-    """The keys under which others know this device."""
+    """Return the keys the homeserver publishes for this device, or None."""
     body: Json = {"device_keys": {user: [device]}}
     told = await wire.call("Asking for my own keys", "POST", "keys/query", body)
     keys = told.get("device_keys", {}).get(user, {}).get(device, {}).get("keys")
@@ -112,7 +112,7 @@ async def _published_keys(wire: ClientApi, user: str, device: str) -> tuple[str,
 async def _sign(
     client: AsyncClient, access: MatrixAccess, place: Path, renewal: LoginRenewal
 ) -> Refused | None:
-    """Why it is not signed, where it is not."""
+    """Sign the device; return the reason if that is not possible."""
     wire, kept = ClientApi(client), renewal.kept()
     signing = CrossSigning(
         OlmMachine(client, wire, DeviceOwners(place / IDENTITIES_FILE)),
@@ -131,15 +131,15 @@ async def _sign(
     return None
 
 
-# Where the keys of the device lie: a database of nio's, for the owner only, encrypted with a
-# random key beside it. It lies in the bot's home, whose lock lets one process in: two on one
-# device would spoil its keys for good.
+# The keys of the device are in a nio database, readable only by its owner and encrypted with a random key stored next
+# to it. It is in the bot's home, whose lock admits one process: two processes on one device would spoil its keys for
+# good.
 
 _STORE_KEY = "store.key"
 
 
 def load_keys(client: AsyncClient, folder: Path) -> None:
-    """Give the client, which is logged in, the keys of its device; new ones where none can be read."""
+    """Load the device keys of a logged-in client; create new ones if none can be read."""
     path = folder / database_name(client.user_id, client.device_id or "")
     try:
         make_private(folder)
@@ -162,7 +162,7 @@ def close_store(client: AsyncClient) -> None:
 
 
 def database_name(user_id: str, device_id: str) -> str:
-    """A name for the file. Ids may hold anything."""
+    # Hashed, because ids may contain any character.
     return f"{hashlib.sha256(f'{user_id} {device_id}'.encode()).hexdigest()[:16]}.db"
 
 
@@ -180,7 +180,7 @@ def _open_store(client: AsyncClient, path: Path, key: str) -> None:
 
 
 def _prepare_file(path: Path) -> None:
-    """SQLite makes files that others can read, and gives those beside one its mode."""
+    # SQLite would create a file that others can read; its auxiliary files take the mode of this one.
     with suppress(FileExistsError):
         create_file(path).close()
     path.chmod(0o600)
@@ -199,9 +199,9 @@ def _store_key(path: Path) -> str:
     return key
 
 
-# The login that took the place of the configured one, because the keys of that device were lost.
-# It counts as long as the configured token is the same. The new device's name is on disk before
-# it is logged in, so that a crash between leaves none behind that nobody knows.
+# The login that replaced the configured one because the keys of that device were lost. It is valid as long as the
+# configured token stays the same. The name of the new device is on disk before it logs in, so that a crash in between
+# leaves no unknown device behind.
 
 _LOGIN_FILE = "login.json"
 
@@ -210,11 +210,11 @@ _LOGIN_FILE = "login.json"
 class RenewedLogin:
     user_id: str
     of: str
-    """The digest of the configured token."""
+    """Hash of the configured token."""
     device_id: str
     access_token: str = field(default="", repr=False)
     replaces: str = ""
-    """The dead device, until it is deleted."""
+    """The lost device, until it is deleted."""
 
 
 class LoginRenewal:
@@ -228,7 +228,7 @@ class LoginRenewal:
         return login if login and (login.user_id, login.of) == mine else None
 
     async def access(self) -> MatrixAccess:
-        """What lets the bot in now."""
+        """Return the access that is valid now, logging in the new device if necessary."""
         login = self.kept()
         if login is None:
             return self._access
@@ -237,12 +237,12 @@ class LoginRenewal:
         return replace(self._access, access_token=login.access_token)
 
     def begin(self, dead: str) -> None:
-        """From now on another device. `access` logs it in."""
+        """Record that a new device replaces the lost one. `access` logs it in."""
         device = f"GWT{secrets.token_hex(6).upper()}"
         self._keep(RenewedLogin(self._access.user_id, self._digest, device, replaces=dead))
 
     async def finish(self, wire: ClientApi) -> None:
-        """Delete the dead device, if there is one: nobody shall send keys to it."""
+        """Delete the lost device, if there is one, so that nobody sends keys to it."""
         login = self.kept()
         if login is None or not login.replaces:
             return
@@ -286,10 +286,9 @@ class LoginRenewal:
         self._file.write(login)
 
 
-# Cross-signing: the account vouches for the bot's device, so that people's clients give it their
-# keys. The seeds are on disk before the homeserver learns of the keys: after a crash they are the
-# same again. Keys that somebody else has made are never replaced; a bot that lost all of them,
-# and knows the password, makes new ones.
+# Cross-signing: the account vouches for the bot's device, so that people's clients give it their keys. The seeds are on
+# disk before the homeserver learns of the keys, so that they are the same after a crash. Keys that somebody else has
+# made are never replaced; a bot that lost all of them, and knows the password, creates new ones.
 
 _KEY_NAMES = ("master", "self_signing", "user_signing")
 _FOREIGN_KEYS = "The bot's Matrix account has cross-signing keys that I did not make, and they have not signed my device."
@@ -301,22 +300,22 @@ class CrossSigningKeys:
     self_signing: SigningKey
     user_signing: SigningKey
     replaces: str
-    """The public part of the lost one whose place they take. Empty: there was none."""
+    """Public part of the lost key that these replace; empty if there was none."""
 
 
 @dataclass(frozen=True)
 class PublishedKeys:
-    """What the homeserver tells of the account."""
+    """The keys that the homeserver publishes for the account."""
 
     master: str
-    """The public part; empty: there is none."""
+    """Public part of the master key; empty if there is none."""
     self_signing: str
     device: Json
 
 
 @dataclass(frozen=True)
 class _Seeds:
-    """As they are kept. A file that lacks one is put aside, never written over."""
+    """The file format. A file that lacks a field is moved aside, never overwritten."""
 
     user_id: str
     master: str = field(repr=False)
@@ -326,7 +325,7 @@ class _Seeds:
 
 
 class CrossSigning:
-    """One account, one device. `seeds` is where the secret part is kept."""
+    """Signs one device of one account. `seeds`: the file with the secret keys."""
 
     def __init__(self, machine: OlmMachine, seeds: Path, password: str) -> None:
         self._machine, self._password = machine, password
@@ -334,9 +333,10 @@ class CrossSigning:
         self._me = machine.olm.user_id
 
     async def sign(self, *, all_is_lost: bool = False) -> None:
-        """See to it that the device is signed; does nothing where it is. Refused: it cannot be, with what to do.
+        """Make sure that the device is signed.
 
-        `all_is_lost`: the bot has been here before, and everything it kept is gone.
+        Raises Refused with a remedy if it cannot be. `all_is_lost`: the bot was set up before, and all its keys are
+        gone.
         """
         there, keys = await self._published(), self._kept()
         if keys is None and not there.master:
@@ -347,7 +347,7 @@ class CrossSigning:
         if keys is None or there.master not in ("", keys.replaces, keys.master.public):
             if not self._is_signed(there):
                 raise Refused(_FOREIGN_KEYS, self._remedy())
-            return  # by hand, with the keys of a person
+            return  # signed by hand, with the keys of a person
         if (there.master, there.self_signing) != (keys.master.public, keys.self_signing.public):
             await self._publish(keys)
         if not self._is_signed_by(there, keys.self_signing.public):
@@ -370,11 +370,11 @@ class CrossSigning:
         return is_signed({**there.device, **self._device()}, self._me, f"ed25519:{public}", public)
 
     def _device(self) -> Json:
-        """From what is kept here, never from what the homeserver says it is."""
+        # Built from local keys, never from what the homeserver reports.
         olm = self._machine.olm
         keys = olm.account.identity_keys
         return {
-            "algorithms": olm._algorithms,  # as nio has uploaded it
+            "algorithms": olm._algorithms,  # as uploaded by nio
             "device_id": olm.device_id,
             "keys": {
                 f"curve25519:{olm.device_id}": keys["curve25519"],
@@ -397,7 +397,7 @@ class CrossSigning:
         return CrossSigningKeys(*map(SigningKey, seeds), replaces=replaces)
 
     async def _publish(self, keys: CrossSigningKeys) -> None:
-        """The device vouches for the keys, too, as other clients have theirs do."""
+        # The device signs the master key, too, as other clients do.
         olm = self._machine.olm
         master = self._described(keys.master, "master")
         signature = olm.account.sign(canonical_json(master).decode())

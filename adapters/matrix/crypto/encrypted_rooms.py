@@ -1,4 +1,4 @@
-"""Which rooms are encrypted, what an encryptor and a decryptor do, and what happens without keys. Works without libolm."""
+"""Tracks which rooms are encrypted, defines encryptor and decryptor, and handles missing keys. Works without libolm."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from adapters.matrix.events import ENCRYPTED, MatrixEvent, events_in, rooms_in
 from adapters.state_files import JsonLines
 from bot.core.errors import Refused
 
-# Which rooms are encrypted. One that was once stays so for the bot, whatever a homeserver says
-# later: a homeserver that «forgets» it gets no plain text. The list outlives every key.
+# Which rooms are encrypted. A room that was once encrypted stays so for the bot, whatever a homeserver says later: a
+# homeserver that «forgets» it gets no plain text. The list outlives every key.
 
 ENCRYPTION_EVENT = "m.room.encryption"
 _INVITE = "Invite the bot into the room, and let it write there."
@@ -31,14 +31,14 @@ _Seconds = Annotated[float, Field(ge=0, le=_LONGEST.total_seconds())]
 
 @dataclass(frozen=True)
 class Rotation:
-    """How long one key of the bot's own is used in a room."""
+    """How long one of the bot's keys is used in a room."""
 
     age: timedelta = _WEEK
     messages: int = 100
 
 
 class EncryptedRooms:
-    """One line a room. A line that was torn is passed over."""
+    """The encrypted rooms, one line each. Incomplete lines are skipped."""
 
     def __init__(self, wire: ClientApi, path: Path) -> None:
         self._wire = wire
@@ -48,10 +48,10 @@ class EncryptedRooms:
             for room, age, messages in self._file.read()
         }
         self._plain: set[str] = set()
-        """As the homeserver said when it was asked; a sync tells of every change."""
+        """Rooms the homeserver reported as unencrypted; a sync reports every change."""
 
     async def rotation(self, room: str) -> Rotation | None:
-        """None: the room is not encrypted, and never was."""
+        """Return the room's rotation, or None if it was never encrypted."""
         if room in self._rotations:
             return self._rotations[room]
         if room not in self._plain:
@@ -59,11 +59,11 @@ class EncryptedRooms:
         return self._rotations.get(room)
 
     def knows(self, room: str) -> bool:
-        """Whether it is known to be encrypted, without asking anybody."""
+        """Whether the room is known to be encrypted, without asking the homeserver."""
         return room in self._rotations
 
     def noticed(self, told: Json) -> None:
-        """An answer to a sync: rooms whose encryption it tells of. On disk when this returns."""
+        """Record the rooms whose encryption a sync response reports; they are on disk when this returns."""
         for room, news in rooms_in(told, "join").items():
             for event in (*events_in(news, "state"), *events_in(news, "timeline")):
                 if event.get("type") == ENCRYPTION_EVENT and event.get("state_key") == "":
@@ -92,7 +92,7 @@ class EncryptedRooms:
 
 
 def _rotation(content: object) -> Rotation:
-    """Within bounds: nobody makes the bot share a key with every word, or keep one for ever."""
+    # Limited, so that nobody can make the bot share a new key for every message, or keep one for ever.
     told: Json = content if isinstance(content, dict) else {}
     age, messages = told.get("rotation_period_ms"), told.get("rotation_period_msgs")
     wanted = timedelta(milliseconds=max(min(age, 10**12), 0)) if isinstance(age, int) else _WEEK
@@ -100,10 +100,10 @@ def _rotation(content: object) -> Rotation:
     return Rotation(min(max(wanted, _SHORTEST), _LONGEST), min(max(count, 1), _MOST_MESSAGES))
 
 
-# What is asked of an encryptor, and those that have no keys.
+# The encryptor interface, and its implementations without keys.
 
 REACTION = "m.reaction"
-"""Never encrypted: what it stands on and what it says is the homeserver's to read, and to forge."""
+"""Never encrypted: the homeserver can read, and forge, what a reaction refers to and what it says."""
 
 
 class Encryptor(Protocol):
@@ -115,7 +115,7 @@ class Encryptor(Protocol):
 
 
 class NoEncryptor:
-    """For who is in no encrypted room."""
+    """For accounts without encrypted rooms."""
 
     async def encrypt(self, room: str, kind: str, content: Json) -> tuple[str, Json]:
         return kind, content
@@ -125,7 +125,7 @@ class NoEncryptor:
 
 
 class RefusingEncryptor:
-    """Where no keys can be had: nothing is written into an encrypted room, least of all in clear."""
+    """Used when there are no keys: nothing is sent into an encrypted room, least of all in clear text."""
 
     def __init__(self, rooms: EncryptedRooms, problem: Refused) -> None:
         self._rooms, self._problem = rooms, problem
@@ -142,42 +142,45 @@ class RefusingEncryptor:
 NO_ENCRYPTOR = NoEncryptor()
 
 
-# What a sync asks of a decryptor, and those that have no keys.
+# The decryptor interface, and its implementations without keys.
 
 log = logging.getLogger(__name__)
 
 TellSender = Callable[[str, MatrixEvent, str], Awaitable[None]]
-"""The room, the message as it came, and the code of the reason: its sender is told of it, once."""
+"""Called with the room, the received event and the reason code; it tells the sender once."""
 
 
 class KeysLost(Refused):
-    """The homeserver has other keys of this device than the bot: whoever uses them cannot be read."""
+    """The homeserver has other keys for this device than the bot, so messages encrypted with them cannot be read."""
 
 
 class Decryptor(Protocol):
-    """What a sync asks of it."""
+    """Decrypts the events of a sync."""
 
     async def took(self, told: Json) -> None:
-        """An answer came. Called before anything in it is heard."""
+        """Process a sync response, before any event in it is handled."""
         ...
 
     async def keep_up(self) -> None:
-        """Once the answer was taken: what is due to others. KeysLost: the device is of no use any more."""
+        """Send what is due to others, after a sync response was processed.
+
+        Raises KeysLost if the device has become useless.
+        """
         ...
 
     async def open(self, room: str, event: MatrixEvent) -> MatrixEvent | None:
-        """As it shall be heard; None: not now, or never."""
+        """Return the event in clear text, or None if it cannot be read now or ever."""
         ...
 
     def heard(self, event: MatrixEvent) -> None: ...
 
     def due(self) -> Iterator[tuple[str, MatrixEvent]]:
-        """What is to be opened again, by room."""
+        """Yield the events to decrypt again, with their rooms."""
         ...
 
 
 class NoDecryptor:
-    """For who is in no encrypted room."""
+    """For accounts without encrypted rooms."""
 
     async def took(self, told: Json) -> None:
         return
@@ -196,7 +199,7 @@ class NoDecryptor:
 
 
 class KeylessDecryptor(NoDecryptor):
-    """Where no keys can be had: what is encrypted is not heard, and its sender is told so."""
+    """Used when there are no keys: encrypted messages are ignored, and their senders are told so."""
 
     def __init__(self, rooms: EncryptedRooms, me: str, tell: TellSender) -> None:
         self._rooms, self._me, self._tell = rooms, me, tell
@@ -220,16 +223,16 @@ class KeylessDecryptor(NoDecryptor):
 NO_DECRYPTOR = NoDecryptor()
 
 
-# What people are told of a message that cannot be read, and of what they can do about it.
+# Texts about messages that cannot be read, and what people can do about it.
 
 LOST = "lost"
-"""No key came, and nobody said why."""
+"""No key arrived, without a reason."""
 STRANGER = "stranger"
-"""The key is there, but not whose device it is."""
+"""The key arrived, but its device is unknown."""
 UNSIGNED = "unsigned"
-"""It is told of as theirs, and nothing of theirs vouches for it."""
+"""The device is listed as the sender's, but not signed with the sender's identity."""
 CHANGED = "changed"
-"""Another identity than the one that is known as theirs vouches for it."""
+"""The device is signed with another identity than the one known as the sender's."""
 CLEAR = "clear"
 _REASON_TEXTS = {
     LOST: (
@@ -284,24 +287,24 @@ def reason_text(code: str) -> str:
 
 
 def known_code(code: str) -> str:
-    """A code that has words of its own; others are told as a key that is lost."""
+    """Return the code if it has its own text, otherwise that of a lost key."""
     return code if code in _REASON_TEXTS else LOST
 
 
-# Files in encrypted rooms: the homeserver keeps what it cannot read, and the key travels in the
-# message. A file that is not as its message says is refused.
+# Files in encrypted rooms: the homeserver stores only the encrypted file, and the key travels in the message. A file
+# that does not match its message is refused.
 
 _SEND_AGAIN = "Send it again."
 
 
 def encrypt_file(data: bytes) -> tuple[bytes, Json]:
-    """What is uploaded, and what the message says of it; the address is still to be added, as `url`."""
+    """Return the encrypted data and its description for the message; the caller adds the address as `url`."""
     cipher, keys = encrypt_attachment(data)
     return cipher, keys
 
 
 def decrypt_file(cipher: bytes, file: object) -> bytes:
-    """`file` is that of the message. Refused: this is not the file it speaks of."""
+    """Decrypt a file. `file` is the description in the message. Raises Refused if the data does not match it."""
     told = file if isinstance(file, dict) else {}
     try:
         key, digest = str(told["key"]["k"]), str(told["hashes"]["sha256"])

@@ -1,7 +1,8 @@
-"""Whose devices they are, and signatures: the first identity somebody shows is theirs, and only devices it signed are.
+"""Decides whose devices are genuine: the first identity a user shows is theirs, and only devices it signed belong to
+them.
 
-The homeserver says which devices somebody has and could make one up, but cannot sign it. Whoever has never shown an
-identity is believed to have the devices that the homeserver names.
+The homeserver lists a user's devices and could invent one, but cannot sign it. Users who never showed an identity are
+assumed to own the listed devices.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ IDENTITIES_FILE = "identities.jsonl"
 
 
 class DeviceOwners:
-    """One line a person. A line that was torn is passed over; who takes one out lets that person show another identity."""
+    """The known identities, one line per person.
+
+    Incomplete lines are skipped; removing a line allows that person to show a new identity.
+    """
 
     def __init__(self, path: Path) -> None:
         self._file = JsonLines(path, tuple[str, str])
@@ -40,15 +44,18 @@ class DeviceOwners:
         self._problems: dict[str, str] = {}
 
     def knows(self, user: str) -> bool:
-        """Whether that person has ever shown an identity."""
+        """Whether the person has ever shown an identity."""
         return user in self._known
 
     def problem(self, user: str) -> str:
-        """Why devices of theirs are not believed to be, as far as it was told of; empty: all are."""
+        """Return why some devices of the person are not accepted as theirs; empty if all are."""
         return self._problems.get(user, "")
 
     def vouched(self, user: str, devices: Json, told: Json) -> Collection[str]:
-        """Names of the devices that are theirs. `told`: all that was answered. On disk before anybody is believed."""
+        """Return the names of the devices that belong to the person.
+
+        `told`: the whole answer. A new identity is on disk before it is trusted.
+        """
         shown = _cross_signing_key(told, "master_keys", user, "master")
         known = self._identity(user, shown)
         if not known:
@@ -65,10 +72,10 @@ class DeviceOwners:
         return theirs
 
     def _identity(self, user: str, shown: str) -> str:
-        """The one that counts: the first that was shown."""
+        """Return the first identity the person has shown."""
         known = self._known.get(user, "")
         if known and shown != known:
-            # whoever runs the bot may have let it go
+            # the operator may have removed the line
             self._known = self._read()
             known = self._known.get(user, "")
         if shown and not known:
@@ -89,7 +96,7 @@ class DeviceOwners:
 
 
 def _cross_signing_key(told: Json, kind: str, user: str, usage: str, signed_by: str = "") -> str:
-    """Public part of such a key of theirs. Empty: none is told of, or it is not what it should be."""
+    """Return the public part of the person's key; empty if it is missing or invalid."""
     one = object_at(object_at(told, kind), user)
     usages, keys = one.get("usage"), one.get("keys")
     if one.get("user_id") != user or not isinstance(usages, list) or usage not in usages:
@@ -104,18 +111,16 @@ def _cross_signing_key(told: Json, kind: str, user: str, usage: str, signed_by: 
     return key
 
 
-# Devices as the homeserver tells of them: only those that prove their own keys. nio trusts what
-# it is told to be well formed; one device that is not would keep everybody in a room from being
-# written to.
+# Devices as the homeserver lists them: only those that prove their own keys. nio relies on well-formed input; one
+# malformed device would prevent the bot from writing to everybody in a room.
 
 _KEY_BYTES = 32
-"""Bytes."""
 _MOST_DEVICES = 100
-"""Devices of one person. Each is looked at while everything else waits."""
+"""The most devices per person: each one is checked while everything else waits."""
 
 
 def sound_devices(told: Json) -> Json:
-    """By user and device id, without those that nobody can speak to; of each only what its owner has signed."""
+    """Return the valid devices by user and device id, each with only the fields its owner signed."""
     found: Json = {}
     for user, devices in told.items():
         if isinstance(devices, dict):
@@ -127,14 +132,14 @@ def sound_devices(told: Json) -> Json:
 
 
 def has_same_keys(device: OlmDevice, payload: Json) -> bool:
-    """Whether a device that is known has the keys it is told of with now."""
+    """Whether a known device still has the keys now listed for it."""
     keys = payload["keys"]
     now = (keys[f"ed25519:{device.id}"], keys[f"curve25519:{device.id}"])
     return (device.ed25519, device.curve25519) == now
 
 
 def one_time_keys(told: Json) -> list[tuple[str, str, Json]]:
-    """User, device and the key that was claimed for it, each by itself."""
+    """Return user, device and claimed key, as separate entries."""
     return [
         (user, device, keys)
         for user, devices in told.items()
@@ -159,7 +164,7 @@ def _proves_its_keys(payload: Any, user: str, device: str) -> bool:
 
 
 def is_key(text: Any) -> TypeGuard[str]:
-    """In the one way to write it: others read no key where bits are set that mean nothing."""
+    """Whether the text is a key in canonical base64; with stray bits set, other implementations would reject it."""
     try:
         raw = base64_decoded(text) if isinstance(text, str) else b""
     except ValueError:
@@ -167,10 +172,9 @@ def is_key(text: Any) -> TypeGuard[str]:
     return len(raw) == _KEY_BYTES and base64_encoded(raw) == text
 
 
-# Signatures on JSON as Matrix wants them: one Ed25519 key, from its seed.
+# Signatures on JSON as defined by Matrix: one Ed25519 key, created from its seed.
 
 SEED_BYTES = 32
-"""Bytes."""
 _UNSIGNED_PARTS = frozenset(("signatures", "unsigned"))
 
 
@@ -184,7 +188,7 @@ class SigningKey:
         return f"ed25519:{self.public}"
 
     def signed(self, value: Json, user_id: str) -> Json:
-        """The same, with this signature besides those it has."""
+        """Return a copy with this signature added."""
         signature = base64_encoded(eddsa.new(self._key, "rfc8032").sign(canonical_json(value)))
         return with_signature(value, user_id, self.id, signature)
 
@@ -196,7 +200,7 @@ def with_signature(value: Json, user_id: str, key_id: str, signature: str) -> Js
 
 
 def is_signed(value: Json, user_id: str, key_id: str, public: str) -> bool:
-    """Whether a signature of that key is on it, and is right. Whatever the value holds."""
+    """Whether the value has a valid signature of that key; never raises for malformed values."""
     try:
         signature = base64_decoded(value["signatures"][user_id][key_id])
         key = eddsa.import_public_key(base64_decoded(public))
@@ -207,13 +211,13 @@ def is_signed(value: Json, user_id: str, key_id: str, public: str) -> bool:
 
 
 def canonical_json(value: Json) -> bytes:
-    """What is signed of it."""
+    """Return the bytes that are signed."""
     bare = {name: one for name, one in value.items() if name not in _UNSIGNED_PARTS}
     return json.dumps(bare, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
 
 
 def signed_part(value: Json) -> Json:
-    """With its signatures, without what anybody on its way can have added."""
+    """Return the value with its signatures, without the `unsigned` part, which anybody on the way may have added."""
     return {name: one for name, one in value.items() if name != "unsigned"}
 
 
@@ -222,7 +226,7 @@ def base64_encoded(raw: bytes) -> str:
 
 
 def base64_decoded(text: str) -> bytes:
-    """ValueError: it is none."""
+    """Decode unpadded base64; raise ValueError if it is invalid."""
     try:
         return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
     except binascii.Error as error:

@@ -1,7 +1,7 @@
-"""nio's Olm machine, fed and emptied so that nothing is lost and nobody can stop it; and encryption for a room.
+"""Feeds nio's Olm machine so that nothing is lost and nobody can block it, and encrypts for rooms.
 
-What must not be lost is on disk before the homeserver learns of it. What came from strangers is taken one by one, so
-that a broken part spoils no other.
+What must not be lost is on disk before the homeserver learns of it. Input from strangers is handled item by item, so
+that one broken part spoils no other.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ WITHHELD = "m.room_key.withheld"
 _MOST_KEYS = 100
 _AN_HOUR = timedelta(hours=1)
 _NAME_TAKEN = "already exists"
-"""What homeservers say of a key whose name another one has; they have no code for it."""
+"""The text homeservers use for a key whose id is already taken; there is no error code for it."""
 OnWithheld = Callable[[str, Json], None]
-"""Who does not give a key, and what they say of it."""
+"""Called with the sender and the content of a notice that a key is withheld."""
 
 
 class OlmMachine:
@@ -60,11 +60,11 @@ class OlmMachine:
         self._wants_fallback = False
         self._querying = asyncio.Lock()
 
-    # ── what came ──
+    # ── incoming ──
 
     def take(self, told: Json) -> None:
-        """An answer to a sync: what was sent to this device, and how many of its keys are left."""
-        # none is told by leaving it out, which nio takes for no news
+        """Process a sync response: messages to this device, and how many of its one-time keys are left."""
+        # a missing entry means that none are left, but nio would keep the old count
         self.olm.uploaded_key_count = _keys_left(told.get("device_one_time_keys_count"))
         unused = told.get("device_unused_fallback_key_types")
         self._wants_fallback = isinstance(unused, list) and ALGORITHM not in unused
@@ -80,12 +80,12 @@ class OlmMachine:
                     pass
 
     def _notice_members(self, room: str, news: Json) -> None:
-        """nio does not count who comes or leaves with something odd in the event, which its sender can put there."""
+        # nio ignores membership changes whose event has odd content, which its sender controls.
         for part in ("state", "timeline"):
             for one in matrix_events.memberships(matrix_events.events_in(news, part)):
                 if one.changed:
                     self.give_up_key(room)
-                    # what became of their devices while no room was shared was not told
+                    # changes of their devices were not reported while no room was shared
                     self.olm.users_for_key_query |= {one.user} & self.olm.tracked_users
 
     def give_up_key(self, room: str) -> None:
@@ -97,14 +97,14 @@ class OlmMachine:
             parsed = ToDeviceEvent.parse_encrypted_event(event)
             self.olm.handle_to_device_event(parsed)
         except Exception as error:  # noqa: BLE001 - see below
-            # of whatever kind: what a stranger sends must not end the listening
+            # any exception: a stranger's message must not end the listening
             log.warning(
                 "a message to this device cannot be opened", extra={"data": _about(event, error)}
             )
             self._begin_anew_with(event)
 
     def _begin_anew_with(self, event: Json) -> None:
-        """Let a device that uses a key which is lost know another one."""
+        """Start a new session with a device that uses one whose key is lost."""
         sender, key = event.get("sender"), event["content"].get("sender_key")
         device = self.olm.device_store.device_from_sender_key(str(sender), str(key))
         if device is None or device in self.olm.wedged_devices:
@@ -113,10 +113,10 @@ class OlmMachine:
         if session is None or datetime.now() - session.creation_time > _AN_HOUR:  # noqa: DTZ005 - as nio
             self.olm.wedged_devices.append(device)
 
-    # ── what is due ──
+    # ── outgoing ──
 
     async def keep_up(self) -> None:
-        """After every sync. What does not work now is due again after the next; KeysLost: never will."""
+        """Send what is due after every sync. What fails is due again after the next one; KeysLost is final."""
         try:
             await self.upload()
             await self.query()
@@ -129,7 +129,7 @@ class OlmMachine:
             log.info("keys have to wait", extra={"data": {"why": error.reason}})
 
     async def upload(self) -> None:
-        """This device and keys for those who want to write to it. Kept before they are told: else some would be lost."""
+        """Upload the device's keys. They are saved before they are uploaded; otherwise some would be lost."""
         content: Json = {}
         first = not self.olm.account.shared
         if self.olm.should_upload_keys:
@@ -150,8 +150,10 @@ class OlmMachine:
         self._wants_fallback = False
 
     def _fallback(self) -> Json:
-        """The key that is used when all others are: a bot that was away for weeks can still be written to."""
-        account: Any = self.olm.account._account  # nio has no word for it, nor have its types
+        """Return the fallback key, which is used when all one-time keys are, so that a bot that was away for weeks can
+        still receive messages.
+        """
+        account: Any = self.olm.account._account  # nio has no public API for it
         if not account.fallback_key:
             account.generate_fallback_key()
         keys: Json = {}
@@ -163,13 +165,16 @@ class OlmMachine:
         return keys
 
     async def query(self, users: Iterable[str] = ()) -> None:
-        """The devices of these, and of all who have changed some. One question at a time: no answer overtakes a newer one."""
+        """Query the devices of these users and of all with changes.
+
+        One query runs at a time, so that no answer overtakes a newer one.
+        """
         async with self._querying:
             changed = self.olm.users_for_key_query
             due = set(changed)
             if not (wanted := {*due, *users}):
                 return
-            # who changes something from here on is asked about again
+            # users who change something from here on are queried again
             changed.clear()
             try:
                 body: Json = {"device_keys": {user: [] for user in wanted}}
@@ -181,7 +186,7 @@ class OlmMachine:
             except BaseException:
                 changed |= due
                 raise
-            # a homeserver that was away is asked about its people again
+            # users missing in the answer, because their homeserver was away, are queried again
             changed |= again | (due - found.keys())
 
     async def _know(self, user: str, devices: Json, told: Json) -> None:
@@ -191,38 +196,43 @@ class OlmMachine:
             self._stumbled(user, error)
         for name in devices:
             if device := self.olm.device_store[user].get(name):
-                device.deleted = False  # it was not told of for a while
+                device.deleted = False  # it was missing in an earlier answer
         try:
             self._believe(user, devices, told)
         except PortError:
             raise
         except Exception as error:  # noqa: BLE001 - see below
-            # the store of the devices: what could not be marked there is nobody's until it is asked about again
+            # an error of the device store: a device that could not be marked is not trusted until the next query
             self._stumbled(user, error)
             for device in self.olm.device_store[user].values():
                 device.deleted |= not self.is_theirs(device)
 
     def _stumbled(self, user: str, error: Exception) -> None:
-        """One person, of whatever kind the fault is."""
+        """Log an error of any kind that concerns one person."""
         data = {"user": user, "why": type(error).__name__}
         log.warning("somebody has broken devices", extra={"data": data})
 
     def _believe(self, user: str, devices: Json, told: Json) -> None:
-        """Mark those as theirs that are, and the others as nobody's; what changes has another key made."""
+        """Mark each device as the person's or as untrusted; if a mark changes, the keys shared with the device are
+        discarded.
+        """
         olm = self.olm
         if user == olm.user_id:
-            return  # the bot has one device
+            return  # the bot has only one device
         theirs = self.owners.vouched(user, devices, told)
         for name, payload in devices.items():
             device = olm.device_store[user].get(name)
             if device is None or not self.owners.knows(user):
                 continue
-            # nio keeps the keys a device was first told with
+            # nio keeps the keys under which a device was first listed
             if self._marked(device, name in theirs and has_same_keys(device, payload)):
                 self._give_up_keys_of(device)
 
     def _marked(self, device: OlmDevice, theirs: bool) -> bool:
-        """Whether that is news. What is theirs stays so while another identity is only told of."""
+        """Mark the device and return whether that changed anything.
+
+        A verified device stays verified while another identity is only claimed.
+        """
         if theirs:
             return self.olm.verify_device(device)
         if device.verified and self.owners.problem(device.user_id) == CHANGED:
@@ -230,18 +240,18 @@ class OlmMachine:
         return self.olm.blacklist_device(device)
 
     def _give_up_keys_of(self, device: OlmDevice) -> None:
-        """Those it has been given, or was not."""
+        """Discard the room keys the device was given, or was excluded from."""
         one = (device.user_id, device.id)
         for room, session in tuple(self.olm.outbound_group_sessions.items()):
             if one in session.users_shared_with | session.users_ignored:
                 self.give_up_key(room)
 
     def is_theirs(self, device: OlmDevice) -> bool:
-        """Whether what it says is said by the person it is told to be of."""
+        """Whether messages from the device count as its user's."""
         return device.verified or not self.owners.knows(device.user_id)
 
     async def claim(self, devices: dict[str, list[str]]) -> None:
-        """A key of each device, to begin a conversation with it."""
+        """Claim a one-time key of each device, to start a session with it."""
         body: Json = {
             "one_time_keys": {
                 user: dict.fromkeys(names, ALGORITHM) for user, names in devices.items()
@@ -252,12 +262,12 @@ class OlmMachine:
             try:
                 self.olm.handle_response(KeysClaimResponse({user: {device: keys}}, {}))
             except Exception as error:  # noqa: BLE001 - see below
-                # one device of one person, of whatever kind the fault is
+                # any exception, because it concerns one device of one person
                 data = {"user": user, "device": device, "why": type(error).__name__}
                 log.warning("a device has a broken key", extra={"data": data})
 
     async def tell_devices(self, kind: str, messages: Json) -> None:
-        """Send to devices, by user and device id."""
+        """Send messages to devices, by user and device id."""
         path = f"sendToDevice/{kind}/{secrets.token_hex(16)}"
         await self.wire.call("Writing to devices", "PUT", path, {"messages": messages})
 
@@ -268,7 +278,7 @@ class OlmMachine:
 
 
 def _keys_left(told: object) -> int:
-    """How many of this device's keys the homeserver has left."""
+    """Return how many of this device's keys are left on the homeserver."""
     count = told.get(ALGORITHM) if isinstance(told, dict) else 0
     return min(max(count, 0), _MOST_KEYS) if isinstance(count, int) else 0
 
@@ -277,9 +287,8 @@ def _about(event: Json, error: Exception) -> Json:
     return {"from": str(event.get("sender", "")), "why": type(error).__name__}
 
 
-# Encrypts what is sent into a room: one key at a time, known to every device of everybody there.
-# Nothing is sent before all have the key. Somebody who cannot be given it now is a reason to try
-# again, never to go on without.
+# Encrypts messages for a room: one key at a time, shared with every device of all members. Nothing is sent before all
+# have the key. If somebody cannot be given it now, the bot tries again and never goes on without.
 
 _PRESENT = frozenset(("join", "invite"))
 _SHARING_TRIES = 5
@@ -302,7 +311,7 @@ class RoomEncryptor:
         async with self._turns.setdefault(room, asyncio.Lock()):
             if self._machine.olm.should_share_group_session(room):
                 await self._share(room, rotation)
-            # no waiting from here on: somebody who leaves meanwhile has another key made first
+            # no await from here on: if somebody leaves meanwhile, a new key is made first
             plain = {"type": kind, "content": content}
             encrypted: Json = dict(self._machine.olm.group_encrypt(room, plain))
         if relation := content.get("m.relates_to"):
@@ -310,7 +319,10 @@ class RoomEncryptor:
         return "m.room.encrypted", encrypted
 
     async def _share(self, room: str, rotation: Rotation) -> None:
-        """A new key. One that only some were given is given up: who has it may have left before the others have it."""
+        """Share a new key with the room.
+
+        A partly shared key is discarded, because somebody who has it may have left before the others get it.
+        """
         for _ in range(_SHARING_TRIES):
             self._machine.give_up_key(room)
             if await self._is_shared(room):
@@ -321,7 +333,7 @@ class RoomEncryptor:
         raise Unavailable("People come and go so fast that no key for them could be agreed on.")
 
     async def _is_shared(self, room: str) -> bool:
-        """With all who are there; not, if somebody has left or logged a device out meanwhile."""
+        """Try to share the key with all members; return False if somebody has left or logged out a device meanwhile."""
         olm = self._machine.olm
         users = await self._members(room)
         unknown = users - olm.tracked_users
@@ -331,7 +343,7 @@ class RoomEncryptor:
             if missing := olm.get_missing_sessions(sorted(users)):
                 await self._machine.claim(missing)
             if not await self._shared_with_all(room, users):
-                break  # and nobody has got another device meanwhile
+                break  # and nobody has added a device meanwhile
         there = await self._members(room)
         session = olm.outbound_group_sessions.get(room)
         given = session.users_shared_with if session else set()
@@ -344,7 +356,7 @@ class RoomEncryptor:
         return session is not None and there <= users and given <= devices
 
     async def _shared_with_all(self, room: str, users: set[str]) -> bool:
-        """Whether there was anybody who did not have the key."""
+        """Share the key with members who lack it; return whether there were any."""
         olm = self._machine.olm
         sharing = olm.share_group_session_parallel(
             room, sorted(users), ignore_unverified_devices=True
@@ -359,8 +371,10 @@ class RoomEncryptor:
         return some
 
     async def _members(self, room: str) -> set[str]:
-        """Those who come later have another key: whoever is invited reads along from now on. Not the bot itself, which
-        has one device: any other that the homeserver names would be somebody else's."""
+        """Return joined and invited members, because whoever is invited may read from now on.
+
+        The bot is left out: it has one device, and any other the homeserver lists would be somebody else's.
+        """
         path = f"rooms/{quote_id(room)}/members"
         told = await self._machine.wire.call("Asking who is in the room", "GET", path)
         there = {

@@ -1,4 +1,4 @@
-"""Logs the bot in, with encryption wherever it is installed, and assembles the two directions."""
+"""Logs the bot in, with encryption wherever it is installed, and assembles encryptor and decryptor."""
 
 from __future__ import annotations
 
@@ -22,18 +22,17 @@ from adapters.matrix.crypto.encrypted_rooms import (
 )
 from bot.core.errors import Refused
 
-# Logging in and out. What encryption needs may not be installed: then the bot works in rooms
-# without it.
+# Logging in and out. The libraries for encryption may not be installed; then the bot works only in unencrypted rooms.
 
 _NOT_INSTALLED = "What encryption needs is not installed: I can work in rooms without it only."
 _INSTALL = "pip install 'gwt-bot[matrix]'"
 
 
 async def log_in(access: MatrixAccess, folder: Path) -> LoggedIn:
-    """Unavailable, and Refused where the account is not let in at all. What it returns is given back to `log_out`."""
+    """Log in; raise Unavailable, or Refused if the account is not accepted. Pass the result to `log_out`."""
     if not ENCRYPTION_ENABLED:
         return await logged_in_without_keys(access, folder, Refused(_NOT_INSTALLED, _INSTALL))
-    # its library may be missing
+    # imported here, because its library may be missing
     from adapters.matrix.crypto.device import log_in_with_keys
 
     return await log_in_with_keys(access, folder)
@@ -49,30 +48,30 @@ async def log_out(entered: LoggedIn) -> None:
 
 
 def forget_keys(entered: LoggedIn, folder: Path) -> None:
-    """The keys of the device are of no use any more: whoever enters next makes others, if there is a password."""
+    """Move the useless device keys aside: the next login creates new ones, if there is a password."""
     from adapters.matrix.crypto.device import put_keys_aside
 
     put_keys_aside(entered.client, folder / CRYPTO_FOLDER)
 
 
-# How the bot is logged in: with the keys of a device, or without, and why.
+# The state of a login: with device keys or without, and why.
 
 log = logging.getLogger(__name__)
 
 CRYPTO_FOLDER = "crypto"
-"""Beneath the folder of the chat."""
+"""Folder inside that of the chat."""
 
 
 @dataclass(frozen=True)
 class LoggedIn:
-    """Logged in. `problem`: why there are no keys; without one `client.olm` has them."""
+    """A login. `problem`: why there are no keys; if None, `client.olm` has them."""
 
     client: AsyncClient
     wire: ClientApi
     rooms: EncryptedRooms
     problem: Refused | None = None
     unsigned: Refused | None = None
-    """Why nobody vouches for the device. It works all the same, with clients that do not mind."""
+    """Why the device is not signed. It still works with clients that do not require a signature."""
 
 
 def logged_in(client: AsyncClient, folder: Path, unsigned: Refused | None = None) -> LoggedIn:
@@ -81,7 +80,7 @@ def logged_in(client: AsyncClient, folder: Path, unsigned: Refused | None = None
 
 
 async def logged_in_without_keys(access: MatrixAccess, folder: Path, problem: Refused) -> LoggedIn:
-    """In rooms without encryption nothing is missing."""
+    # Unencrypted rooms work normally without keys.
     data = {"why": problem.reason, "remedy": problem.remedy}
     log.warning("no encrypted rooms", extra={"data": data})
     client = await connect(access)
@@ -93,7 +92,7 @@ def rooms_of(wire: ClientApi, folder: Path) -> EncryptedRooms:
     return EncryptedRooms(wire, folder / "encrypted-rooms.jsonl")
 
 
-# Encryption on the way out and decryption on the way in, once the bot is logged in.
+# Encryption of outgoing and decryption of incoming events, once the bot is logged in.
 
 
 @dataclass(frozen=True)
@@ -101,11 +100,14 @@ class RoomEncryption:
     encryptor: Encryptor
     decryptor: Callable[[TellSender], Decryptor]
     left: ExitStack
-    """What is closed at the end."""
+    """Resources to close at the end."""
 
 
 def room_encryption(entered: LoggedIn, folder: Path, *, only_encrypted: bool) -> RoomEncryption:
-    """`only_encrypted`: in an encrypted room words in clear are not heard."""
+    """Return encryptor and decryptor for a login.
+
+    `only_encrypted`: unencrypted messages in encrypted rooms are ignored.
+    """
     if entered.problem is not None:
         rooms, me = entered.rooms, entered.client.user_id
         return RoomEncryption(
@@ -117,7 +119,7 @@ def room_encryption(entered: LoggedIn, folder: Path, *, only_encrypted: bool) ->
 
 
 def _with_keys(entered: LoggedIn, place: Path, *, only_encrypted: bool) -> RoomEncryption:
-    # their library may be missing
+    # imported here, because their library may be missing
     from adapters.matrix.crypto.decryption import (
         EventDecryptor,
         ReplayGuard,

@@ -1,4 +1,4 @@
-"""Cards as Slack messages: within every limit of Slack for any content, and nothing in a card can forge markup."""
+"""Draw cards as Slack messages, within every Slack limit for any content. No text of a card can forge markup."""
 
 from __future__ import annotations
 
@@ -85,8 +85,11 @@ _SPARE_ROOM = 100
 def draw_card(
     card: Card, site: Site | None = None, rich: frozenset[BlockKind] = EVERY_BLOCK_KIND
 ) -> tuple[SlackMessage, ...]:
-    """One message, or several for a document: as many whatever is in `rich`, which blocks the workspace takes of those
-    that not every one does. `site`: where links lead; without one they are mere words."""
+    """Draw a card as one message, or several for a document.
+
+    `rich`: which of the newer blocks the workspace accepts; it does not change the number of messages. `site`: the
+    target of links; without it their text is shown unlinked.
+    """
     ways = DrawingOptions(site, rich, _pull_links(card))
     match card:
         case DocumentCard():
@@ -113,7 +116,7 @@ def _draw_sheet(card: Card, ways: DrawingOptions) -> SlackMessage:
 
 
 def _pull_links(card: Card) -> dict[str, str]:
-    """The pull requests of a card, by what they are called on it."""
+    """Return the addresses of a card's pull requests by their label on the card."""
     pulls = card.pulls if isinstance(card, PullsCard) else ()
     return {f"#{pull.number}": pull.url for pull in pulls if is_pull_address(pull.url)}
 
@@ -135,7 +138,7 @@ _WHERE_ROOM = 80
 
 
 def draw_document(card: DocumentCard, ways: DrawingOptions) -> tuple[SlackMessage, ...]:
-    """As many, and cut at the same places, whatever it is drawn with."""
+    """Draw a document as several messages. Number of messages and cut positions do not depend on the blocks used."""
     laid = lay_out(card)
     texts = [element for element in laid.body if isinstance(element, Prose)]
     name = on_one_line(texts[0].name)
@@ -158,11 +161,10 @@ def _document_part(
     return build_message(said, [*head, where, *markdown_blocks(text, ways)], f"{number}/{count}")
 
 
-# The elements of a sheet as blocks. Each makes itself fit into the room there is, and says what
-# was left out.
+# The elements of a sheet as blocks. Each is shortened to the room available and says what was left out.
 
 _LEAST_ROOM = 160
-"""With less room than this nothing sensible can be said."""
+"""With less room than this (in characters) an element is left out."""
 _NOTE_ROOM = 60
 _ITEM = 600
 _LABEL = 60
@@ -175,7 +177,7 @@ _POINTER = 300
 def element_blocks(
     elements: Sequence[Element], room: int, places: int, ways: DrawingOptions
 ) -> list[Block]:
-    """What stands between title and buttons: at most `room` characters in at most `places` blocks."""
+    """Draw the part between title and buttons: at most `room` characters in at most `places` blocks."""
     pieces = list(_pieces(elements, ways))
     code_room = _code_room(pieces, room)
     fair = _fair_share(
@@ -207,7 +209,7 @@ def _is_heading(piece: Element) -> bool:
 
 
 def _pieces(elements: Sequence[Element], ways: DrawingOptions) -> Iterator[Element]:
-    """Elements that say something; plain lines that follow each other are one piece."""
+    """Yield the elements that are not blank; consecutive plain lines are joined into one element."""
     known = {f"{name}: {address}" for name, address in ways.links.items()}
     lines: list[str] = []
     for element in elements:
@@ -228,7 +230,7 @@ def _pieces(elements: Sequence[Element], ways: DrawingOptions) -> Iterator[Eleme
 
 
 def _bullet(item: str) -> str:
-    """What belongs to the line above it stands further in, and has a mark already."""
+    # An item that starts with ↳ belongs to the line above: it is indented and needs no bullet.
     mark = "\u2003" if item.startswith("↳") else "• "
     return f"{mark}{cut(item, _ITEM)}"
 
@@ -250,13 +252,13 @@ def _is_blank(element: Element) -> bool:
 
 
 def _room_needed(piece: Element, room: int, code_room: int, ways: DrawingOptions) -> int:
-    """How much room it takes if it may."""
+    """Return how many characters the element takes if it is not shortened below `room`."""
     most = min(room, code_room) if isinstance(piece, Code) else room
     return text_length(_blocks_of(piece, most, ways)) if most > _LEAST_ROOM else most
 
 
 def _fair_share(needs: Sequence[int], room: int) -> int:
-    """How much room a piece may take at most, so that a long one leaves some to those below it."""
+    """Return the most characters any one element may take, so that a long one leaves room for those below it."""
     left = room
     for number, need in enumerate(sorted(needs)):
         share = left // (len(needs) - number)
@@ -267,7 +269,7 @@ def _fair_share(needs: Sequence[int], room: int) -> int:
 
 
 def _code_room(pieces: Sequence[Element], room: int) -> int:
-    """Several screens on one card share half of its room."""
+    # Several code blocks on one card share half of its room.
     count = sum(isinstance(piece, Code) for piece in pieces)
     return SECTION if count < 2 else max(_LEAST_CODE, min(SECTION, room // 2 // count))
 
@@ -302,14 +304,16 @@ def _blocks_of(
 
 
 def _pointer(pointer: Pointer, site: Site | None) -> str:
-    """`→ <link|words>`, where there is a link."""
+    """Return `→ <link|words>`, or only the words if there is no link."""
     words = escaped(on_one_line(pointer.text), _POINTER) or "there"
     link = site.link(pointer.thread) if site else ""
     return f"→ <{link}|{words}>" if link else f"→ {words}"
 
 
 def _plain(text: str, most: int) -> Block:
-    """Text in which no markup is read; only where a pull request can be followed, it has to be."""
+    """Return a text object without markup, or mrkdwn if the text contains the address of a pull request, so that it can
+    be linked.
+    """
     shown = plain_text(cut_with_count(text, most))
     if has_pull_address(shown["text"]) and len(marked := link_pull_requests(shown["text"])) <= most:
         return mrkdwn(marked)
@@ -317,7 +321,7 @@ def _plain(text: str, most: int) -> Block:
 
 
 def _fields(pairs: Sequence[tuple[str, str]], room: int) -> list[Block]:
-    """A line each, its name before it: side by side they are torn apart on a telephone."""
+    # One line per field: Slack's side-by-side fields are torn apart on a phone.
     kept = pairs[: max(1, (room - _NOTE_ROOM) // _PAIR)]
     share = min(FIELD, (room - _NOTE_ROOM) // len(kept) - _LABEL)
     lines = [_fact(name, value, share) for name, value in kept]
@@ -333,7 +337,7 @@ def _fact(name: str, value: str, longest: int) -> str:
 
 
 def _prose(markdown: str, room: int, ways: DrawingOptions) -> list[Block]:
-    """As much of a document as there is room for. A whole one is a card of its own."""
+    """Draw as much of a document as there is room for. Whole documents have a card of their own."""
     first, *more = split_markdown(harmless_markdown(markdown), max(_LEAST_PROSE, room - _NOTE_ROOM))
     blocks = markdown_blocks(first, ways)
     if more:
@@ -341,12 +345,11 @@ def _prose(markdown: str, room: int, ways: DrawingOptions) -> list[Block]:
     return blocks
 
 
-# Cards whose title stands in a coloured box: what went wrong, what is stuck, and what has come to
-# its end.
+# Cards whose title stands in a coloured box: failures, stuck work and the end of a session.
 
 
 def alert_level(card: Card, laid: Sheet, ways: DrawingOptions) -> str:
-    """Slack's word for the colour; empty: it has no box, or none is taken."""
+    """Return Slack's name of the box colour; empty if the card has no box or the workspace does not accept one."""
     if BlockKind.ALERT not in ways.kinds:
         return ""
     match card:
@@ -358,8 +361,8 @@ def alert_level(card: Card, laid: Sheet, ways: DrawingOptions) -> str:
             return "error" if laid.tone is Tone.FAILURE else ""
 
 
-# Under the result people may say whether it was of use: Slack's own pair of thumbs, or two
-# buttons. They stay.
+# Below a result people may say whether it was helpful: Slack's own pair of thumbs, or two buttons. They stay after the
+# answer.
 
 HELPFUL = Choice(label="Helpful", verb=Verb.HELPFUL)
 UNHELPFUL = Choice(label="Not helpful", verb=Verb.UNHELPFUL)
@@ -391,19 +394,19 @@ def _thumb(thumb: str, choice: Choice, press: ButtonValue) -> Block:
 
 PlainForm = tuple[str, list[Block]]
 BARE_LENGTH = 3_500
-"""Somewhat less than an edited message may hold in mere text."""
+"""Slightly less than the limit for an edited message that is only text."""
 _NOT_FOR_READING = ("placeholder", "initial_option", "confirm")
 _PRESSED_BLOCKS = ("actions", "context_actions")
 _PRESSED_ACCESSORIES = ("button", "overflow")
 
 
 def plainer_forms(message: SlackMessage) -> tuple[PlainForm, PlainForm]:
-    """Text and blocks: sections, and the buttons as they are; and mere text."""
+    """Return two simpler forms: sections with the buttons unchanged, and text without blocks."""
     return (message.text, _as_sections(message.blocks)), (_bare_text(message), [])
 
 
 def _as_sections(blocks: list[Block]) -> list[Block]:
-    """What can be pressed is never left out."""
+    # Blocks with buttons are never left out.
     pressed = sum(_can_be_pressed(block) for block in blocks)
     most, room = BLOCKS - pressed, MESSAGE_TEXT
     shown: list[Block] = []
@@ -431,7 +434,7 @@ def _accessory(block: Block) -> Block | None:
 
 
 def _with_button(sections: list[Block], block: Block) -> list[Block]:
-    """What stood beside a text stands beside the first of it, or below."""
+    """Attach the block's accessory to the first section, or put it below if there is no section."""
     accessory = _accessory(block)
     if accessory is None:
         return sections
@@ -449,7 +452,7 @@ def _bare_text(message: SlackMessage) -> str:
 
 
 def _texts_in(content: object) -> Iterator[Block]:
-    """Every text there is to read, in order: with markup of ours, or plain. What stands on buttons is none."""
+    """Yield every readable text object, in order. Texts on buttons are skipped."""
     if isinstance(content, list):
         for one in content:
             yield from _texts_in(one)

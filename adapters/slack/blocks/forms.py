@@ -1,4 +1,4 @@
-"""Modal forms: what they ask for, what they were opened for, and how to read what was sent."""
+"""Modal forms: their fields, what they were opened for, and reading what was submitted."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ from bot.core.intent import Question
 from bot.core.people import Thread
 from bot.core.text import clean, cut
 
-# What a form was opened for. It travels with the form, so that no memory is needed to take its
-# answer.
+# What a form was opened for. It travels in the form's metadata, so that a submission can be read after a restart.
 
 _LONGEST_METADATA = 3_000
 
@@ -40,7 +39,7 @@ class FormPurpose(Fact):
     verb: Verb
     about: str = ""
     key: str = ""
-    """Of the card it was opened from."""
+    """Key of the card the form was opened from."""
 
     @property
     def json_text(self) -> str:
@@ -51,15 +50,14 @@ class FormPurpose(Fact):
 
     @classmethod
     def read(cls, text: str) -> FormPurpose | None:
-        """None: no form of ours carries this."""
+        """Parse the metadata of a form; None if it is not from one of the bot's forms."""
         try:
             return cls.model_validate_json(text)
         except ValidationError:
             return None
 
 
-# The form in which a feature or a spec is asked for: where, what, in which repository, and how
-# far to go.
+# The form for requesting a feature or a spec: where, what, in which repository, and how far to go.
 
 BEGINNING, SPEC = "beginning", "spec"
 CHANNEL, WHAT = "channel", "what"
@@ -74,11 +72,15 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 class RequestedFeature:
     channel: str
     text: str
-    """As somebody would have written it in a message."""
+    """The request, worded like a chat message."""
 
 
 def feature_form(purpose: FormPurpose, channel: str = "", *, several: bool = True) -> ModalView:
-    """`channel`: the one that is chosen already; empty: the one somebody looks at. `several`: repositories to choose from."""
+    """Return the form for a new feature.
+
+    `channel`: the preselected channel; empty selects the one the user looks at. `several`: there are repositories to
+    choose from.
+    """
     what = text_input(WHAT, "What should be possible, and for whom", long=True)
     blocks = [
         *_where_and_what(channel, what, "What shall be built?"),
@@ -89,7 +91,7 @@ def feature_form(purpose: FormPurpose, channel: str = "", *, several: bool = Tru
 
 
 def spec_form(purpose: FormPurpose, channel: str = "", *, several: bool = True) -> ModalView:
-    """The same for a spec alone: nothing is built."""
+    """Return the form for a spec only, without building anything."""
     what = text_input(WHAT, "What should be possible, and for whom", long=True)
     blocks = _where_and_what(channel, what, "What is it about?") + (
         [_repository_input()] if several else []
@@ -98,7 +100,7 @@ def spec_form(purpose: FormPurpose, channel: str = "", *, several: bool = True) 
 
 
 def requested_feature(values: Values) -> RequestedFeature:
-    """What was put in; look for `request_errors` first."""
+    """Return what was submitted; check `request_errors` first."""
     lines = [text_given(values, WHAT)]
     if repository := text_given(values, _REPOSITORY):
         lines.append(f"repo:{repository}")
@@ -108,7 +110,7 @@ def requested_feature(values: Values) -> RequestedFeature:
 
 
 def request_errors(values: Values) -> Mapping[str, str]:
-    """What must be mended before it is taken, by block."""
+    """Return the problems of a submission, by block."""
     found: dict[str, str] = {}
     if not chosen_conversation(values, CHANNEL):
         found[CHANNEL] = "Please choose a channel."
@@ -146,13 +148,12 @@ def _channel_select(channel: str) -> Block:
     return {**element, "initial_conversation": channel} if channel else element
 
 
-# The form that asks for one text, the one that asks for changes to a plan, and the one that only
-# says something.
+# The form that asks for one text, the form that asks for changes to a plan, and the notice.
 
 ASKING = "asking"
 SAYING = "saying"
 DOCUMENTS: tuple[str, ...] = ("spec.md", "plan.md", "tasks.md")
-"""What changes to a plan may be about."""
+"""The documents a change to a plan may be about."""
 
 _TEXT = "said"
 _ABOUT = "about"
@@ -160,7 +161,7 @@ _LONGEST_NOTICE = 2_900
 
 
 def ask_form(title: str, question: str, purpose: FormPurpose) -> ModalView:
-    """One text is wanted; where it is about a plan, also which of its documents it is about."""
+    """Return a form that asks for one text. For a change to a plan it also asks which documents the change is about."""
     label = cut(on_one_line(question), LONGEST_LABEL) or "What shall I know?"
     blocks = [input_block(_TEXT, label, text_input(_TEXT, long=True), optional=False)]
     if purpose.verb is Verb.CHANGE:
@@ -171,7 +172,7 @@ def ask_form(title: str, question: str, purpose: FormPurpose) -> ModalView:
 
 
 def notice_form(text: str, title: str = "One moment") -> ModalView:
-    """Nothing is wanted; somebody is told something."""
+    """Return a modal that shows a text and asks for nothing."""
     told = cut_with_count(clean(text).strip(), _LONGEST_NOTICE) or "…"
     return {
         "type": "modal",
@@ -183,32 +184,34 @@ def notice_form(text: str, title: str = "One moment") -> ModalView:
 
 
 def asked_text(values: Values) -> str:
-    """The text that was wanted, and before it what it is about. Empty: there is none."""
+    """Return the submitted text, with the chosen documents named before it. Empty if nothing was written."""
     text = text_given(values, _TEXT)
     about = [name for name in DOCUMENTS if name in ticked_values(values, _ABOUT)]
     return f"About {', '.join(about)}: {text}" if text and about else text
 
 
 def text_errors(values: Values) -> dict[str, str]:
-    """What a form with one text must be told before it is taken, by block. Empty: all is there."""
+    """Return the problems of a submission, by block. Empty if it is complete."""
     return {} if asked_text(values) else {_TEXT: "Please write something, or cancel."}
 
 
-# The form with all open questions: each has its default picked already, and a line for something
-# else.
+# The form with all open questions: each has its default preselected, and a line for another answer.
 
 QUESTIONS = "questions"
 
 _SOMETHING_ELSE = "else"
 _LONGEST_LIST = 2_900
 _MOST_QUESTIONS = 32
-"""Questions in a form: each takes up to three of a form's hundred blocks."""
+"""The most questions in one form: each takes up to three of a form's hundred blocks."""
 
 
 def questions_form(
     questions: Sequence[Question], purpose: FormPurpose, title: str = "Your answers"
 ) -> ModalView:
-    """A line that is left empty leaves its question open; where only a person can know the answer, it cannot be."""
+    """Return the form with all open questions.
+
+    A question whose line is left empty stays open; the line is required where only a person can know the answer.
+    """
     asked = [question for question in questions if question.answer is None]
     blocks = [block for question in asked[:_MOST_QUESTIONS] for block in _question_inputs(question)]
     if len(asked) > _MOST_QUESTIONS:
@@ -217,7 +220,10 @@ def questions_form(
 
 
 def answers_given(values: Values, questions: Sequence[Question] = ()) -> dict[int, str]:
-    """The answers by question: what was written goes before what was picked. Empty: they cannot be told."""
+    """Return the answers by question number; written text wins over a selected option.
+
+    Empty if the selections do not match the questions.
+    """
     given = {
         int(number): text
         for name, _, number in (block.partition(":") for block in values)
@@ -231,7 +237,7 @@ def answers_given(values: Values, questions: Sequence[Question] = ()) -> dict[in
 
 
 def _is_overwritten(block: str, given: dict[int, str]) -> bool:
-    """Whether something else was written where this would be picked."""
+    """Whether another answer was written for the question of this select."""
     return block in [f"{PICK}:{number}" for number in given]
 
 
@@ -262,11 +268,11 @@ def _question_inputs(question: Question) -> list[Block]:
     ]
 
 
-# The form that says which model is asked, and where. A key is never asked for, and never shown.
+# The form that sets the LLM endpoint and model. It never asks for a key and never shows one.
 
 SETTINGS = "settings"
 SettingsFacts = Sequence[tuple[str, str]]
-"""What is set, a name and a value each, as it stands on somebody's home."""
+"""Name and value of each setting, as shown on a user's home tab."""
 
 _URL, _MODEL = "base_url", "model"
 _NAMES = {_URL: ("base url", "endpoint", "address"), _MODEL: ("model",)}
@@ -300,12 +306,12 @@ def settings_form(purpose: FormPurpose, facts: SettingsFacts = ()) -> ModalView:
 
 
 def settings_given(values: Values) -> tuple[str, str]:
-    """Base URL and model; look for `settings_errors` first."""
+    """Return base URL and model; check `settings_errors` first."""
     return text_given(values, _URL), text_given(values, _MODEL)
 
 
 def settings_errors(values: Values) -> Mapping[str, str]:
-    """What must be mended before it is taken, by block."""
+    """Return the problems of a submission, by block."""
     url, model = settings_given(values)
     found: dict[str, str] = {}
     if not url and not model:
@@ -318,7 +324,7 @@ def settings_errors(values: Values) -> Mapping[str, str]:
 
 
 def _address_problem(url: str) -> str:
-    """Why this is no address to ask a model at; empty: it is one."""
+    """Return why this is not a usable endpoint address; empty if it is one."""
     if len(url) > _LONGEST_VALUE or len(url.split()) > 1 or not _leads_somewhere(url):
         return "This is no address: it begins with https:// or http://."
     parts = urlsplit(url)
@@ -341,14 +347,13 @@ def _known_value(known: Mapping[str, str], field: str) -> str:
     return cut(clean(value).strip(), _LONGEST_VALUE) if fits else ""
 
 
-# What forms are made of: fields to write in and boxes to tick, each within Slack's limits; and
-# reading what was put in.
+# Elements of forms: input fields and checkboxes, each within Slack's limits, and reading what was submitted.
 
 ModalView = dict[str, Any]
 
 LONGEST_LABEL = 1_900
 LONGEST_INPUT = 3_000
-"""Slack takes no more in one field."""
+"""Slack's limit for one input field."""
 _HINT = 1_900
 _PLACEHOLDER = 150
 _TITLE = 24
@@ -388,7 +393,7 @@ def input_block(
 
 
 def text_input(name: str, placeholder: str = "", *, long: bool = False, initial: str = "") -> Block:
-    """A place to write."""
+    """Return a text input element."""
     element: Block = {
         "type": "plain_text_input",
         "action_id": name,
@@ -403,7 +408,7 @@ def text_input(name: str, placeholder: str = "", *, long: bool = False, initial:
 
 
 def checkboxes(name: str, options: Mapping[str, str]) -> Block:
-    """To be ticked; label by value."""
+    """Return a checkbox element. `options`: label by value."""
     return {
         "type": "checkboxes",
         "action_id": name,
@@ -419,7 +424,7 @@ def text_given(values: Values, block: str) -> str:
 
 
 def ticked_values(values: Values, block: str) -> list[str]:
-    """The values of the boxes that are ticked."""
+    """Return the values of the ticked boxes."""
     found: list[str] = []
     for element in values.get(block, {}).values():
         options = element.get("selected_options")
@@ -429,7 +434,7 @@ def ticked_values(values: Values, block: str) -> list[str]:
 
 
 def chosen_conversation(values: Values, block: str) -> str:
-    """The id of the channel that was chosen; empty: none was."""
+    """Return the id of the selected channel; empty if none was selected."""
     for element in values.get(block, {}).values():
         chosen = element.get("selected_conversation")
         if isinstance(chosen, str):

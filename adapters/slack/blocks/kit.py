@@ -1,4 +1,4 @@
-"""The pieces of Block Kit that cards, forms and pages are made of, each within Slack's limits for any content."""
+"""The Block Kit elements that cards, forms and pages are made of, each within Slack's limits for any content."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ from bot.core.people import Thread
 from bot.core.sheets import Sheet, Tone
 from bot.core.text import cut, shortened
 
-# What Slack takes at most, and how a text is made to fit: it ends with "…", or says how much is
-# missing.
+# Slack's limits, and how a text is shortened to fit: it ends with "…", or says how many characters are missing.
 
 Block = dict[str, Any]
 
 BLOCKS = 50
 MESSAGE_TEXT = 8_000
-"""All text of a message together: beyond it Slack refuses, at a length it does not tell."""
+"""All text of a message together: Slack refuses longer messages; the exact limit is not documented."""
 FALLBACK = 300
 SECTION = 2_900
 HEADER = 150
@@ -35,7 +34,7 @@ FIELD = 2_000
 FIELDS = 10
 BUTTON = 75
 BUTTONS = 10
-"""More could stand there, but no person would choose among them."""
+"""Slack allows more, but nobody would choose among them."""
 VALUE = 2_000
 OPTION = 75
 OPTIONS = 26
@@ -51,12 +50,12 @@ MENU_VALUE = 150
 
 
 def cut_with_count(text: str, limit: int) -> str:
-    """Cut, with the number of characters that are missing."""
+    """Shorten a text and append the number of characters that are missing."""
     return text if len(text) <= limit else shortened(text, max(0, limit - 36))
 
 
 def text_length(content: object) -> int:
-    """How much text stands in a block, in all its depth."""
+    """Return the number of characters of text in a block, including nested blocks."""
     if isinstance(content, dict):
         return sum(
             len(value)
@@ -68,27 +67,26 @@ def text_length(content: object) -> int:
 
 
 def plain_text(text: str) -> Block:
-    """Text in which Slack reads no markup of any kind."""
+    """Return a text object in which Slack reads no markup."""
     return {"type": "plain_text", "text": text, "emoji": False}
 
 
 def mrkdwn(text: str) -> Block:
-    """Text with markup of ours. Slack makes no links and no mentions of its own in it."""
+    """Return a text object with the bot's own mrkdwn. Slack adds no links and no mentions of its own."""
     return {"type": "mrkdwn", "text": text, "verbatim": True}
 
 
 def section(text: Block) -> Block:
-    """All of it: without being told so, Slack folds long ones, and what is asked about stands in the fold."""
+    """Return a section that is always expanded: by default Slack folds long ones and hides what is asked about."""
     return {"type": "section", "text": text, "expand": True}
 
 
 def context_block(text: str) -> Block:
-    """Small and grey, below."""
+    """Return a block of small grey text."""
     return {"type": "context", "elements": [plain_text(cut(text, FOOTER))]}
 
 
-# One message: its blocks, the text of its notification, and block ids that are new whenever it
-# says something else.
+# One message: its blocks, its notification text, and block ids that change whenever the content changes.
 
 TONES = {
     Tone.PLAIN: "",
@@ -105,11 +103,11 @@ class SlackMessage:
     """For notifications and screen readers: at most 300 characters."""
     blocks: list[Block]
     part: str = "1/1"
-    """Which of how many messages of the same card."""
+    """Number and count of this message among those of the same card."""
 
 
 def build_message(fallback: Iterable[str], blocks: list[Block], part: str = "1/1") -> SlackMessage:
-    """Blocks with their ids. A message without anything to say is a dot, as Slack takes no empty one."""
+    """Build a message and give each block an id. Empty content becomes "…", because Slack accepts no empty message."""
     said = " · ".join(line for line in map(on_one_line, fallback) if line)
     text = escaped(said, FALLBACK) or "…"
     shown = blocks or [section(plain_text("…"))]
@@ -123,19 +121,19 @@ def with_tone(title: str, tone: Tone) -> str:
     return f"{TONES[tone]} {title}".strip() if title else ""
 
 
-# The title of a card: large where a person is asked, bold elsewhere, with a mark for its tone.
+# The title of a card: large where a person must act, bold elsewhere, with a mark for its tone.
 
 _LONGEST_TITLE = 600
 
 
 def title_blocks(sheet: Sheet, box: str = "") -> list[Block]:
-    """`box`: the colour of the box it stands in; empty: it stands in none."""
+    """Draw the title. `box`: the level of the alert block around it; empty for none."""
     text = on_one_line(sheet.title)
     large = with_tone(text, sheet.tone)
     if not text:
         return []
     if box:
-        # the box has a mark of its own
+        # the alert block has a mark of its own
         return [{"type": "alert", "level": box, "text": mrkdwn(bold(text, _LONGEST_TITLE))}]
     if sheet.tone is Tone.NEEDS_YOU and len(large) <= HEADER:
         return [{"type": "header", "text": plain_text(large)}]
@@ -143,17 +141,17 @@ def title_blocks(sheet: Sheet, box: str = "") -> list[Block]:
 
 
 def bold(text: str, limit: int) -> str:
-    """One line of bold mrkdwn, `limit` characters at most. No star in it ends it early."""
+    """Return one line of bold mrkdwn of at most `limit` characters. A `*` in the text does not end it early."""
     line = escaped(on_one_line(text)).replace("*", f"{ZERO_WIDTH_SPACE}*{ZERO_WIDTH_SPACE}")
     return f"*{cut_escaped(line, limit - 2)}*" if line else ""
 
 
-# A heading and what it heads are one block: between two blocks the gap is as wide as the one
-# above.
+# A heading and the text below it are one block: between two blocks the gap would be as wide as the one above the
+# heading.
 
 
 def join_heading(heading: Block, drawn: list[Block]) -> list[Block]:
-    """Where that changes no letter of it: text in which no markup is read may hold some."""
+    # Only joined if every character stays the same: plain text may contain characters that mrkdwn would read as markup.
     first, *rest = drawn
     words = _mrkdwn_of(first)
     text = f"{heading['text']['text']}\n{words}"
@@ -163,7 +161,7 @@ def join_heading(heading: Block, drawn: list[Block]) -> list[Block]:
 
 
 def _mrkdwn_of(block: Block) -> str:
-    """What it says as mrkdwn; empty: it is no mere text."""
+    """Return the block's text as mrkdwn; empty if the block is more than text or its text would change."""
     text = block.get("text")
     if block["type"] != "section" or not text or "accessory" in block:
         return ""
@@ -171,25 +169,24 @@ def _mrkdwn_of(block: Block) -> str:
     return words if text["type"] == "mrkdwn" or escaped(words) == words else ""
 
 
-# Choices as buttons. What a press means travels in the button's value, so that no memory is
-# needed to read it.
+# Choices as buttons. What a press means travels in the button's value, so that it can be read after a restart.
 
 _LONGEST_QUESTION = 300
 
 
 class ButtonValue(Fact):
-    """What a button stands for."""
+    """What a button means, as stored in its value."""
 
     verb: Verb = Field(validation_alias=AliasChoices("v", "verb"))
     about: str = ""
     key: str = ""
-    """Of the card it stands on."""
+    """Key of the card the button is on."""
     asks: bool = False
-    """A text is wanted with it: a form is to be opened."""
+    """The press needs a text: a form is opened."""
     question: str = Field(default="", validation_alias=AliasChoices("q", "question"))
-    """What that form asks, shortened."""
+    """The question of that form, shortened."""
     form: bool = False
-    """The form with all questions is to be opened."""
+    """The press opens the form with all questions."""
 
     @property
     def value(self) -> str:
@@ -207,13 +204,13 @@ class ButtonValue(Fact):
 
     @property
     def short_value(self) -> str:
-        """The same for an option of a menu, which has little room: the question is left out."""
+        """Return the value for a menu option, which has little room: the question is left out."""
         content = {"v": self.verb, "about": self.about, "key": self.key, "asks": self.asks}
         return _compact_json({name: value for name, value in content.items() if value})
 
     @classmethod
     def of(cls, action: Mapping[str, Any]) -> ButtonValue | None:
-        """What somebody pressed, as Slack tells it: a button, a thumb, or an option of a menu."""
+        """Read the value of a Slack action: a button, a feedback button or a menu option."""
         match action:
             case {"type": "button" | "feedback_buttons", "value": str(value)}:
                 return cls.read(value)
@@ -224,7 +221,7 @@ class ButtonValue(Fact):
 
     @classmethod
     def read(cls, value: str) -> ButtonValue | None:
-        """None: no button of ours has this value."""
+        """Parse the value of a button; None if it is not one of the bot's."""
         try:
             return cls.model_validate_json(value)
         except ValidationError:
@@ -232,7 +229,7 @@ class ButtonValue(Fact):
 
 
 def pressed_label(action: Mapping[str, Any]) -> str:
-    """What stands on what was pressed."""
+    """Return the label of the button or option that was pressed."""
     match action:
         case {"selected_option": {"text": {"text": str(words)}}}:
             return words
@@ -254,7 +251,7 @@ def choice_buttons(choices: Iterable[Choice], key: str) -> list[Block]:
 
 
 def button_row(pairs: Sequence[tuple[Choice, ButtonValue]]) -> list[Block]:
-    """All buttons in a row; a line names those that cannot stand there."""
+    """Draw all buttons in one row; a line names those that do not fit."""
     standing = [pair for pair in pairs if len(pair[1].value) <= VALUE][:BUTTONS]
     elements = [button(n, choice, press) for n, (choice, press) in enumerate(standing)]
     blocks: list[Block] = [{"type": "actions", "elements": elements}] if elements else []
@@ -299,8 +296,8 @@ def _confirmation(choice: Choice) -> Block:
     return dialog
 
 
-# The workspace on the web. Links are made of ids and of the address that Slack tells, never of
-# what somebody wrote.
+# Links into the workspace on the web. They are built only from ids and the address that Slack reports, never from what
+# somebody wrote.
 
 _URL = re.compile(r"https?://[A-Za-z0-9.:-]+/")
 _CHANNEL = re.compile(r"[A-Z0-9]+")
@@ -311,10 +308,10 @@ _TS = re.compile(r"([0-9]+)\.([0-9]+)")
 class Site:
     team: str
     url: str
-    """With a slash at its end."""
+    """Ends with a slash."""
 
     def link(self, thread: Thread) -> str:
-        """To the message a thread hangs from; empty: it is none of this workspace."""
+        """Return the address of a thread's first message; empty if the thread is not in this workspace."""
         ts = _TS.fullmatch(thread.root)
         here = (thread.platform, thread.workspace) == (PLATFORM, self.team)
         if not (here and ts and _CHANNEL.fullmatch(thread.channel) and _URL.fullmatch(self.url)):
@@ -322,12 +319,11 @@ class Site:
         return f"{self.url}archives/{thread.channel}/p{ts[1]}{ts[2]}"
 
 
-# Which of the newer blocks may be used, and where links lead. Each of those blocks has a plainer
-# form.
+# Which of the newer blocks may be used, and where links lead. Each of those blocks has a plainer alternative.
 
 
 class BlockKind(StrEnum):
-    """Blocks that not every workspace takes, by Slack's own names."""
+    """Blocks that not every workspace accepts, by Slack's own names."""
 
     PLAN = "plan"
     ALERT = "alert"
@@ -342,17 +338,16 @@ EVERY_BLOCK_KIND = frozenset(BlockKind)
 @dataclass(frozen=True)
 class DrawingOptions:
     site: Site | None = None
-    """Where links lead."""
+    """The workspace that links lead to."""
     kinds: frozenset[BlockKind] = frozenset()
     links: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What a cell or a line says → where it leads."""
+    """Link targets by the text of a cell or line."""
 
     def without(self, kind: BlockKind) -> DrawingOptions:
         return replace(self, kinds=self.kinds - {kind})
 
 
-# A piece of a Markdown document: as Slack draws Markdown or, where a workspace does not, letter
-# for letter.
+# Part of a Markdown document: in Slack's markdown block or, where a workspace has none, as plain text.
 
 
 def markdown_blocks(markdown: str, ways: DrawingOptions) -> list[Block]:
@@ -364,7 +359,7 @@ def markdown_blocks(markdown: str, ways: DrawingOptions) -> list[Block]:
 
 
 def _slices(text: str) -> Iterator[str]:
-    """Between lines, where a line has an end."""
+    """Split a text into sections, at line ends where possible."""
     while len(text) > SECTION:
         end = text.rfind("\n", 0, SECTION) + 1 or SECTION
         yield text[:end]

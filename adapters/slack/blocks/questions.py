@@ -1,4 +1,4 @@
-"""Questions with their options in a select, the default picked already; and what was picked."""
+"""Questions with their options in a select, the default preselected, and reading what was selected."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from bot.core.intent import Question
 from bot.core.layout import lay_out
 from bot.core.text import cut
 
-# The card of questions, to be answered where they stand.
+# The card of questions, which can be answered in place.
 
 _LEAST_ROOM = 160
 _NOTE_ROOM = 120
@@ -56,7 +56,7 @@ def draw_questions(card: QuestionsCard) -> SlackMessage:
 def _question_buttons(
     card: QuestionsCard, choices: tuple[Choice, ...]
 ) -> list[tuple[Choice, ButtonValue]]:
-    """None where everything is answered."""
+    """Return the buttons of the card; empty if every question is answered."""
     if all(question.answer is not None for question in card.questions):
         return []
     send = Choice(label="Send these answers", verb=Verb.ANSWER)
@@ -68,7 +68,7 @@ def _question_buttons(
 
 
 def _question_blocks(questions: tuple[Question, ...], room: int, places: int) -> list[Block]:
-    """Every question has its share of the room."""
+    """Draw the questions; each gets an equal share of the room."""
     share = max(_LEAST_ROOM, room // max(1, len(questions)))
     blocks: list[Block] = []
     for number, question in enumerate(questions):
@@ -84,7 +84,7 @@ def _question_blocks(questions: tuple[Question, ...], room: int, places: int) ->
 def _question_block(question: Question, room: int) -> Block:
     block: Block = {"type": "section", "expand": True}
     if is_selectable(question):
-        # the picked option is written twice
+        # the selected option is contained twice in the JSON
         options = len(options_of(question)) + 1
         block["accessory"] = select_element(
             question, max(_SHORTEST_OPTION, min(OPTION, room // 2 // options))
@@ -97,7 +97,7 @@ def _question_block(question: Question, room: int) -> Block:
 
 
 def _lines_below(question: Question) -> list[str]:
-    """What stands below a question."""
+    """Return the lines below a question: its answer, or its reason and options."""
     if question.answer is not None:
         return [f"→ {on_one_line(question.answer)}"]
     why = [on_one_line(question.why)] if question.why.strip() else []
@@ -109,21 +109,24 @@ def _lines_below(question: Question) -> list[str]:
     return [*why, options_listed(question)] if needs_list(question) else why
 
 
-# Options in a select. An option travels as its number; its text is looked up when it comes back.
+# Options in a select. An option travels as its number; its text is looked up when the number comes back.
 
 Values = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """`state.values` of a press or a submission: by block, then by element."""
 
 PICK = "pick"
 ONLY_YOU = "Only you can know this."
-"""Instead of a default."""
+"""Shown instead of a default."""
 _DEFAULT = " (default)"
 _CODE = re.compile(r"D(\d{1,6}):(\d{1,6})")
 
 
 @dataclass(frozen=True)
 class PickOption:
-    """`number` is its place among the question's options, from 1; 0: the default, which is none of them."""
+    """One option of a select.
+
+    `number`: its position among the question's options, from 1; 0 for a default that is not among them.
+    """
 
     number: int
     text: str
@@ -131,7 +134,7 @@ class PickOption:
 
 
 def options_of(question: Question) -> list[PickOption]:
-    """The default first, then the others in their order, none twice."""
+    """Return the default first, then the other options in order, without duplicates."""
     default = PickOption(0, question.default, is_default=True)
     others: list[PickOption] = []
     for number, text in enumerate(question.options, 1):
@@ -143,8 +146,10 @@ def options_of(question: Question) -> list[PickOption]:
 
 
 def is_selectable(question: Question) -> bool:
-    """Whether there is anything to choose between. Where only a person can know, nothing is chosen beforehand: then
-    there is no select at all."""
+    """Whether the question gets a select.
+
+    Questions that only a person can answer get none, because a select would preselect an answer.
+    """
     return question.answer is None and has_default(question) and len(options_of(question)) > 1
 
 
@@ -153,12 +158,12 @@ def has_default(question: Question) -> bool:
 
 
 def needs_list(question: Question) -> bool:
-    """Whether an option is too long for a select: then all are listed above it, with their numbers."""
+    """Whether an option is too long for a select, so that all are listed above it with their numbers."""
     return any(len(_option_label(option)) > OPTION for option in options_of(question))
 
 
 def options_listed(question: Question) -> str:
-    """The options in full, by number: the number is an answer too, when somebody types it."""
+    """Return the full options with their numbers; a typed number counts as an answer, too."""
     return "\n".join(
         f"{option.number or '–'}. {on_one_line(_option_label(option))}"
         for option in options_of(question)
@@ -179,15 +184,17 @@ def select_element(question: Question, longest: int = OPTION) -> Block:
 
 
 def picked(values: Values, questions: Sequence[Question] = ()) -> dict[int, str]:
-    """What the selects say, by question. Empty: nothing was picked, or it cannot be told."""
+    """Return the selected answers by question number; empty if nothing was selected or the selections do not match the
+    questions.
+    """
     return picks(values, questions) or {}
 
 
 def picks(values: Values, questions: Sequence[Question] = ()) -> dict[int, str] | None:
-    """What the selects say. None: an option was picked of a question that is not among these.
+    """Return the selected answers by question number, or None if a selection belongs to a question that is not given: a
+    bare number would be taken for the answer itself, and half of the answers silently for all of them.
 
-    A bare number would be taken for the answer itself, and half of the answers, silently, for all of them. What has
-    been answered meanwhile is not answered once more by what a select was left at.
+    Questions answered meanwhile are skipped, so that a stale select does not answer them again.
     """
     known = {question.number: question for question in questions}
     found: dict[int, str] = {}

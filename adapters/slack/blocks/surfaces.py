@@ -1,4 +1,4 @@
-"""The home tab and the windows as views: what each page shows, and its buttons."""
+"""The home tab and windows as views: what each page shows, and its buttons."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from bot.core.layout import lay_out
 from bot.core.sheets import Bullets, Code, Element, Entries, Prose, Sheet, Table, Text, Tone
 from bot.core.text import clean, cut, date_time
 
-# The bot's home tab: what was just answered, what to do, and how everything stands.
+# The bot's home tab: the latest reply, what to do, and the state of everything.
 
 ENTRIES_SHOWN = (12, 5, 1, 0)
-"""Entries under one heading: as many as there is room for, then fewer and fewer."""
+"""Entries under one heading, tried in this order until the page fits."""
 HomeFacts = Sequence[tuple[str, str]]
 
 _HOME_BLOCKS = 100
@@ -54,7 +54,7 @@ def home_view(
     notice: Sheet | None = None,
     most: int = ENTRIES_SHOWN[0],
 ) -> Block:
-    """`notice`: what was answered here last. `most`: entries under one heading."""
+    """Draw the home tab. `notice`: the latest reply shown there. `most`: entries under one heading."""
     laid = lay_out(card)
     ways = DrawingOptions(site)
     top = [
@@ -69,12 +69,12 @@ def home_view(
 
 
 def barred_view() -> Block:
-    """For somebody who may do nothing."""
+    """Return the home tab of a user without permissions."""
     return _home_view_of([section(plain(_BARRED))])
 
 
 def notice_view(notice: Sheet) -> Block:
-    """Where nothing is known of how everything stands."""
+    """Return a home tab with only a notice, for when the overall state is unknown."""
     return _home_view_of(_notice_blocks(notice, DrawingOptions()))
 
 
@@ -102,7 +102,7 @@ def _with_fewer_entries(elements: Sequence[Element], most: int) -> Iterator[Elem
 
 
 def _under_headings(elements: Sequence[Element], places: int, ways: DrawingOptions) -> list[Block]:
-    """On a page there is room for headings of their own: names of facts are bold, too."""
+    """Draw elements under separate headings; a page has room for them, and names of fields are bold."""
     blocks: list[Block] = []
     held: list[Element] = []
     for element in [*elements, Text(text="", strong=True)]:
@@ -124,13 +124,13 @@ def _heading_blocks(text: str) -> list[Block]:
 
 
 def _home_view_of(blocks: list[Block]) -> Block:
-    """Each block has a name that is new whenever the page says something else."""
+    # Block ids change whenever the content changes.
     digest = hashlib.sha256(json.dumps(blocks, sort_keys=True).encode()).hexdigest()[:16]
     stamped = [{**block, "block_id": f"{digest}-{n}"} for n, block in enumerate(blocks)]
     return {"type": "home", "blocks": stamped}
 
 
-# A window: an answer in full, page by page, the newest first. Nothing in it is cut off.
+# A window: an answer in full, page by page, the newest page first. Nothing in it is cut off.
 
 WINDOW_CALLBACK = "window"
 WindowPage = list[Block]
@@ -139,16 +139,16 @@ _PAGE_ACTION = "page:"
 _WINDOW_TITLE = 24
 _LONGEST_TITLE = 600
 _PAGE_ROOM = 9_000
-"""What somebody can take in, between two presses."""
+"""About as much as a person reads between two presses."""
 _PAGE_BLOCKS = 40
 _LONGEST_LINE = 500
-"""Even if all of it must be escaped, such a line fits between two fences."""
+"""Even fully escaped, a line of this length fits into one code block."""
 _NO_LIMIT = 10_000_000
 _ELEMENT_ROOM, _ELEMENT_BLOCKS = 20_000, 30
 
 
 def window_pages(sheet: Sheet) -> list[WindowPage]:
-    """At least one; the last is the newest."""
+    """Split a sheet into pages: at least one; the last is the newest."""
     done: list[WindowPage] = [[]]
     for block in (block for element in sheet.body for block in _whole_element(element)):
         full = len(done[-1]) >= _PAGE_BLOCKS or text_length([*done[-1], block]) > _PAGE_ROOM
@@ -161,7 +161,7 @@ def window_pages(sheet: Sheet) -> list[WindowPage]:
 def window_view(
     sheet: Sheet, pages: Sequence[WindowPage], number: int, metadata: str = ""
 ) -> Block:
-    """The view: one page, and the ways to the others."""
+    """Draw one page, with the buttons for the other pages."""
     number = max(0, min(number, len(pages) - 1))
     head = bold(with_tone(on_one_line(sheet.title), sheet.tone), _LONGEST_TITLE)
     blocks: WindowPage = [section(mrkdwn(head))] if head else []
@@ -182,7 +182,7 @@ def window_view(
 
 
 def page_wanted(action: Mapping[str, Any]) -> int | None:
-    """Which page a press asks for; None: it is no such press."""
+    """Return the page number a press asks for; None if the press is not a page button."""
     name, value = action.get("action_id"), action.get("value")
     if not (isinstance(name, str) and name.startswith(_PAGE_ACTION) and isinstance(value, str)):
         return None
@@ -204,7 +204,7 @@ def _page_buttons(number: int, count: int) -> list[Block]:
 
 
 def _whole_element(element: Element) -> Iterator[Block]:
-    """All of it, in as many blocks as it takes."""
+    """Draw the whole element in as many blocks as it needs."""
     match element:
         case Code(text=text):
             for lines in _packed(_lines_of(escaped_code(text), 5 * _LONGEST_LINE)):
@@ -228,7 +228,7 @@ def _lines_of(text: str, longest: int) -> Iterator[str]:
 
 
 def _packed(lines: Iterable[str]) -> Iterator[str]:
-    """In as few texts as they fit into; what is blank is none."""
+    """Join lines into as few texts as possible; blank texts are skipped."""
     held = ""
     for line in lines:
         if held and len(held) + 1 + len(line) > SECTION - 10:

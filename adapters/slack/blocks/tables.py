@@ -36,7 +36,7 @@ from bot.core.sheets import Entry, Table
 from bot.core.states import TaskState
 from bot.core.text import cut, duration
 
-# Tables: lines that read well on every screen, or a table block where the workspace supports one.
+# Tables: as lines that read well on every screen, or as a table block where the workspace supports it.
 
 _CELL = 160
 _NAME = 20
@@ -44,17 +44,20 @@ _COLUMNS = 12
 _NOTE_ROOM = 40
 _EMPTY_CELL = "–"
 _WRAPS_FROM = 24
-"""Characters of a cell that would not fit on a telephone in one line."""
+"""Cells longer than this do not fit on one line on a phone."""
 _FIGURE = re.compile(r"[\d.,]+|–?")
 _SPEAKS = ("note", "details", "state", "time")
-"""Columns whose cells say by themselves what they are."""
+"""Columns whose cells need no name before them."""
 CellLinks = Mapping[str, str]
-"""What a cell says → where it leads."""
+"""Link targets by the text of a cell."""
 _NO_LINKS: CellLinks = {}
 
 
 def table_as_lines(table: Table, room: int, links: CellLinks = _NO_LINKS) -> list[Block]:
-    """`• *T001* Theme — Running · after T002`: what would be a mere figure, or stands in few rows, is named."""
+    """Draw rows as `• *T001* Theme — Running · after T002`.
+
+    Bare numbers, and columns filled in few rows, get their column name.
+    """
     room -= _NOTE_ROOM
     lines: list[str] = []
     names = _column_names(table)
@@ -69,7 +72,7 @@ def table_as_lines(table: Table, room: int, links: CellLinks = _NO_LINKS) -> lis
 
 
 def table_block(table: Table, room: int, links: CellLinks = _NO_LINKS) -> list[Block]:
-    """A message can hold one such block."""
+    """Draw a table block; a message can hold only one."""
     room -= _NOTE_ROOM
     longest = min(_CELL, room // TABLE_COLUMNS // 2)
     wide = max(map(len, (table.head, *table.rows)))
@@ -91,7 +94,7 @@ def table_block(table: Table, room: int, links: CellLinks = _NO_LINKS) -> list[B
 
 
 def _column_names(table: Table) -> list[str]:
-    """The columns, from the third on, whose cells need a name; empty: they need none."""
+    """Return the names to show from the third column on; empty where the cells need no name."""
     names: list[str] = []
     for n, name in enumerate(map(on_one_line, table.head)):
         cells = [on_one_line(row[n]) for row in table.rows if n < len(row)]
@@ -119,13 +122,13 @@ def _fact(name: str, cell: str) -> str:
 
 
 def _wrapping(rows: Sequence[Sequence[Block]]) -> Iterator[bool]:
-    """Column by column, whether anything long stands in it."""
+    """Yield for each column whether it has long cells."""
     for column in zip(*rows, strict=True):
         yield any(len(cell["text"]) > _WRAPS_FROM for cell in column)
 
 
 def _linked_cell(cell: Block, links: CellLinks) -> Block:
-    """A cell that leads somewhere."""
+    """Return the cell as a link if its text has a target."""
     if cell["text"] not in links:
         return cell
     link = {"type": "link", "url": links[cell["text"]], "text": cell["text"]}
@@ -134,7 +137,7 @@ def _linked_cell(cell: Block, links: CellLinks) -> Block:
 
 
 def joined_lines(lines: Iterable[str]) -> Iterator[str]:
-    """Lines in as few texts as they fit into."""
+    """Join lines into as few texts as possible."""
     text = ""
     for line in lines:
         if text and len(text) + 1 + len(line) > SECTION:
@@ -146,7 +149,7 @@ def joined_lines(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _cells(row: Sequence[str], longest: int, wide: int) -> list[Block]:
-    """As many in every row."""
+    # Every row must have the same number of cells.
     whole = [*row, *([""] * (wide - len(row)))][:TABLE_COLUMNS]
     cells = [cut(on_one_line(cell), longest) or _EMPTY_CELL for cell in whole]
     return [{"type": "raw_text", "text": cell} for cell in cells]
@@ -174,11 +177,11 @@ _TASK_TITLE = 150
 _DETAILS_ROOM = 60
 _REST_ROOM = 120
 _TASK_ROOM = 60
-"""Characters a task needs to say anything."""
+"""The least number of characters in which a task says anything."""
 
 
 def plan_blocks(card: StatusCard, room: int) -> list[Block]:
-    """As many tasks as a plan holds, and a line that counts the rest; none where they have no room."""
+    """Draw as many tasks as a plan block holds, and a line that counts the rest; empty if there is no room."""
     most = min(PLAN_TASKS, room // _TASK_ROOM)
     if not card.tasks or most < 1:
         return []
@@ -195,7 +198,7 @@ def plan_blocks(card: StatusCard, room: int) -> list[Block]:
 
 
 def _plan_title(card: StatusCard) -> str:
-    """How far it is, and how long agents have been at it, all together."""
+    """Return the progress and the agents' total working time."""
     wanted = [task for task in card.tasks if task.state != TaskState.REPLACED]
     done = sum(task.state == TaskState.COMPLETED for task in wanted)
     seconds = sum(task.seconds or 0 for task in card.tasks)
@@ -204,7 +207,7 @@ def _plan_title(card: StatusCard) -> str:
 
 
 def _most_telling(tasks: tuple[TaskLine, ...], most: int) -> list[TaskLine]:
-    """What is over is left out first."""
+    """Choose the tasks to show; finished ones are left out first."""
     ranked = sorted(range(len(tasks)), key=lambda n: (tasks[n].state in _OVER_STATES, n))
     return [tasks[n] for n in sorted(ranked[:most])]
 
@@ -235,11 +238,10 @@ def _rich_text(text: str) -> Block:
     }
 
 
-# Several things of a kind, a section each: its title leads to it, and beside it stands what can
-# be done about it.
+# A list of entries, one section each: its title links to the thread, and its actions are beside it.
 
 MOST_ENTRIES = 20
-"""Of more only the number is told: nobody reads them."""
+"""Further entries are only counted: nobody reads them."""
 _ENTRY_TITLE = 150
 _ENTRY_FACTS = 400
 _MORE_ROOM = 40
@@ -249,7 +251,7 @@ ButtonPair = tuple[Choice, ButtonValue]
 def entry_sections(
     items: Sequence[Entry], room: int, *, places: int = BLOCKS, site: Site | None = None
 ) -> list[Block]:
-    """At most `room` characters in at most `places` blocks."""
+    """Draw entries in at most `room` characters and at most `places` blocks."""
     blocks: list[Block] = []
     room -= _MORE_ROOM
     shown = 0
@@ -268,7 +270,7 @@ def entry_sections(
 def _entry(entry: Entry, site: Site | None) -> list[Block]:
     block = section(mrkdwn(_entry_text(entry, site)))
     pairs = [(one, button_value(one, "")) for one in entry.choices]
-    # Slack takes no menu in which the same stands twice
+    # Slack refuses a menu with two equal options
     once = {press.value: (choice, press) for choice, press in pairs}
     beside, below = _beside_and_below([*once.values()])
     if len(beside) > 1:
@@ -289,10 +291,13 @@ def _entry_text(entry: Entry, site: Site | None) -> str:
 
 
 def _beside_and_below(pairs: Sequence[ButtonPair]) -> tuple[list[ButtonPair], list[ButtonPair]]:
-    """A menu asks nobody whether they are sure: what must be confirmed is a button of its own."""
+    """Split the choices into those beside an entry and those below.
+
+    A menu cannot ask for confirmation, so a choice to be confirmed gets its own button.
+    """
     if len(pairs) == 1 and len(pairs[0][1].value) <= VALUE:
         return list(pairs), []
-    # Slack refuses a menu in which two options have one value
+    # Slack refuses a menu in which two options have the same value
     fitting = [pair for pair in pairs if _fits_a_menu(*pair)]
     sure = {press.short_value: (choice, press) for choice, press in fitting}
     if len(pairs) == 2 and len(sure) < 2:

@@ -1,4 +1,6 @@
-"""Text between people and Slack: what a message says without markup, text that stays mere text in mrkdwn, and long Markdown in parts."""
+"""Convert text between people and Slack: messages without markup, text escaped for mrkdwn, and long Markdown split into
+parts.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,14 @@ from bot.core.text import clean
 # Messages as plain text, and plain text escaped for mrkdwn and Markdown blocks.
 
 ZERO_WIDTH_SPACE = "\u200b"
-"""A zero-width space. It parts what would be read as markup; `clean` takes it out of everything from outside."""
+"""A zero-width space, inserted to break up what would be read as markup; `clean` removes it from all incoming text."""
 
 _TOKEN = re.compile(r"<([^<>\n]+)>|&(lt|gt|amp);")
 _ENTITIES = {"lt": "<", "gt": ">", "amp": "&"}
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:(?://)?")
 _BOT_MENTION = "\0"
-"""Where the bot was mentioned. `clean` has taken out all others of its kind."""
-# tried only where such a run begins: a message full of spaces is gone through once
+"""Placeholder for a mention of the bot. `clean` has removed all other NUL characters."""
+# tried only where such a run begins, so that a message full of spaces is scanned once
 _AROUND_BOT_MENTION = re.compile(
     rf"(?<![ \t])([ \t]*){_BOT_MENTION}(?:[ \t]*{_BOT_MENTION})*([ \t]*)"
 )
@@ -29,7 +31,7 @@ _QUOTES = re.compile(r"^([ \t]*)(?=&gt;)", re.MULTILINE)
 _EMOJI = re.compile(r":(?=[a-z+-][a-z0-9_+'-]{0,80}:)")
 _EVERYBODY = re.compile(r"@(?=(?:here|channel|everyone|group)\b)", re.IGNORECASE)
 _LONG_BACKTICKS = re.compile(r"`{3,}")
-# Markdown has other ways to write these letters, and whoever reads it makes them what they are
+# Markdown has other ways to write these characters, and a Markdown reader decodes them
 _OPENING = r"<|&lt;?|&#0{0,8}60;?|&#x0{0,8}3c;?"
 _AT, _MARK, _HASH = (
     r"(?:@|&commat;|&#0{0,8}64;?|&#x0{0,8}40;?)",
@@ -45,16 +47,16 @@ _HALF_ENTITY = re.compile(r"&[a-z]{0,3}\Z")
 
 @dataclass(frozen=True)
 class PlainMessage:
-    """What somebody wrote, without Slack's markup."""
+    """A user's message without Slack's markup."""
 
     text: str
     mentions_bot: bool = False
     mentions_first_other: bool = False
-    """The first person or group that is mentioned is not the bot: it is said to somebody else."""
+    """Whether the first person or group mentioned is not the bot, so that the message is addressed to somebody else."""
 
 
 def plain_message(text: str, bot_id: str) -> PlainMessage:
-    """The text of a message event as the one who wrote it saw it, without the mention of the bot."""
+    """Return the text of a message event as its author saw it, without mentions of the bot."""
     mentioned: list[str] = []
 
     def read(token: re.Match[str]) -> str:
@@ -73,7 +75,10 @@ def plain_message(text: str, bot_id: str) -> PlainMessage:
 
 
 def escaped(text: str, limit: int | None = None) -> str:
-    """Plain text for mrkdwn: it mentions nobody, links nowhere and opens no markup. With a limit: cut, with "…"."""
+    """Escape plain text for mrkdwn: it mentions nobody, links nowhere and opens no markup.
+
+    With a limit it is cut and ends with "…".
+    """
     words = _without_tokens(clean(text))
     words = _MARKERS.sub(_parted, words)
     words = _QUOTES.sub(rf"\1{ZERO_WIDTH_SPACE}", words)
@@ -83,21 +88,21 @@ def escaped(text: str, limit: int | None = None) -> str:
 
 
 def cut_escaped(words: str, limit: int) -> str:
-    """Cut what is escaped already: no half of an entity is left."""
+    """Cut an escaped text without leaving half of an entity."""
     if len(words) <= limit:
         return words
     return _HALF_ENTITY.sub("", words[: limit - 1]) + "…"
 
 
 def escaped_code(text: str) -> str:
-    """Output of a program, for between two fences: it cannot end the fence, and can be copied."""
+    """Escape program output for a code block: it cannot end the fence, and can still be copied."""
     words = _without_tokens(clean(text))
     words = _EVERYBODY.sub(f"@{ZERO_WIDTH_SPACE}", words)
     return _LONG_BACKTICKS.sub(lambda run: ZERO_WIDTH_SPACE.join(run[0]), words)
 
 
 def harmless_markdown(text: str) -> str:
-    """Markdown for a `markdown` block, which reads Slack's own mentions and links too: those become mere text."""
+    """Escape Slack's own mentions and links, which a `markdown` block would interpret."""
     words = _MENTION.sub(lambda opening: f"{opening[0]}{ZERO_WIDTH_SPACE}", clean(text))
     words = _SLACK_LINK.sub(f"<{ZERO_WIDTH_SPACE}", words)
     return _EVERYBODY.sub(f"@{ZERO_WIDTH_SPACE}", words)
@@ -108,7 +113,7 @@ def on_one_line(text: str) -> str:
 
 
 def _mentioned(token: str) -> str:
-    """The id of the person or group a token mentions."""
+    """Return the id of the person or group a token mentions; empty if it mentions none."""
     target = token.partition("|")[0]
     if target.startswith("@"):
         return target[1:]
@@ -116,7 +121,7 @@ def _mentioned(token: str) -> str:
 
 
 def _token(token: str) -> str:
-    """What a reader sees of `<…>`."""
+    """Return what a reader sees of `<…>`."""
     target, _, label = token.partition("|")
     match target[:1]:
         case "@" | "#":
@@ -132,7 +137,7 @@ def _token(token: str) -> str:
 
 
 def _link(target: str, label: str) -> str:
-    """Slack makes a link of what looks like one: then the label is what was written."""
+    # Slack makes links of what looks like an address; then the label is what the user wrote.
     if not label:
         return target
     bare = _SCHEME.sub("", target, count=1).rstrip("/")
@@ -144,7 +149,9 @@ def _unescaped(text: str) -> str:
 
 
 def _closed_up(gap: re.Match[str]) -> str:
-    """What is left where the bot's name stood: one space, none beside a line's end or a full stop."""
+    """Return what replaces a removed mention of the bot: one space, or nothing at the end of a line or before
+    punctuation.
+    """
     before, after = gap.string[: gap.start()][-1:], gap.string[gap.end() :][:1]
     if before in ("", "\n") or after in ("", "\n"):
         return ""
@@ -156,15 +163,14 @@ def _without_tokens(text: str) -> str:
 
 
 def _parted(run: re.Match[str]) -> str:
-    """Markup begins and ends at the edge of a word: inside a word, as in snake_case, nothing need be parted."""
+    # Markup begins and ends at the edge of a word: inside a word, as in snake_case, nothing need be broken up.
     before, after = run.string[: run.start()][-1:], run.string[run.end() :][:1]
     if before.isalnum() and after.isalnum() and "`" not in run[0]:
         return run[0]
     return ZERO_WIDTH_SPACE + ZERO_WIDTH_SPACE.join(run[0]) + ZERO_WIDTH_SPACE
 
 
-# Output of a program between two fences. Where it is too long its end is kept, for the error
-# stands there.
+# Program output in a code block. If it is too long, its end is kept, because that is where the error is.
 
 _FENCE_FRAME = len("```\n\n```")
 _FENCE_NOTE = 40
@@ -172,7 +178,7 @@ _FENCE_NOTE = 40
 
 
 def code_fence(text: str, limit: int) -> str:
-    """At most `limit` characters of mrkdwn."""
+    """Return a code block of at most `limit` characters of mrkdwn."""
     room = limit - _FENCE_FRAME
     lines = escaped_code(text).strip("\n").split("\n")
     if sum(map(len, lines)) + len(lines) > room:
@@ -181,7 +187,7 @@ def code_fence(text: str, limit: int) -> str:
 
 
 def _end_of(lines: list[str], room: int) -> list[str]:
-    """As many of the last lines as there is room for; of the very last one its end, if need be."""
+    """Keep as many of the last lines as fit; if even the last line does not fit, keep its end."""
     kept: list[str] = []
     for line in reversed(lines):
         if len(line) >= room:
@@ -195,14 +201,14 @@ def _end_of(lines: list[str], room: int) -> list[str]:
 
 
 def _tail(line: str, room: int) -> str:
-    """The end of a line, without the rest of an entity that was cut through."""
+    """Return the end of a line, without the remainder of an entity that was cut."""
     kept = line[-room:]
     head, semicolon, rest = kept.partition(";")
     return rest if semicolon and head in ("amp", "mp", "p", "lt", "gt", "t", "") else kept
 
 
-# Addresses of pull requests in plain lines can be followed. Nothing else becomes a link, and none
-# hides behind words.
+# Addresses of pull requests in plain lines become links. Nothing else becomes a link, and no link hides behind other
+# words.
 
 _PULL = r"https?://[A-Za-z0-9.-]{1,200}(?::\d{1,5})?/[\w.-]{1,100}/[\w.-]{1,100}/pull/\d{1,9}"
 _PULL_IN_TEXT = re.compile(rf"(?<!\S)({_PULL})(?!\S)", re.ASCII)
@@ -210,7 +216,7 @@ _PULL_ALONE = re.compile(_PULL, re.ASCII)
 
 
 def is_pull_address(text: str) -> bool:
-    """Whether it is that of a pull request, and nothing else."""
+    """Whether the text is the address of a pull request and nothing else."""
     return bool(_PULL_ALONE.fullmatch(text))
 
 
@@ -219,15 +225,14 @@ def has_pull_address(text: str) -> bool:
 
 
 def link_pull_requests(text: str) -> str:
-    """Plain text as mrkdwn, in which such addresses can be followed."""
+    """Escape plain text for mrkdwn, with addresses of pull requests as links."""
     parts = _PULL_IN_TEXT.split(text)
     return "".join(f"<{part}>" if n % 2 else escaped(part) for n, part in enumerate(parts))
 
 
-# A long Markdown document in parts that each stand alone: cut at headings first, and never inside
-# code or a table.
+# Split a long Markdown document into parts that can be read alone: at headings first, never inside code or a table.
 
-# possessive: a line of any length is read once
+# possessive quantifiers: a line of any length is scanned once
 _FENCE = re.compile(r"([ \t>]*+(?:[-*+] |\d{1,9}[.)] )?+[ \t]*+)(`{3,20}(?=[^`]*+\Z)|~{3,20})(.*+)")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s|\Z)")
 _COLUMN = r"[ \t]*+:?-++:?[ \t]*+"
@@ -237,17 +242,17 @@ _LONGEST_LANGUAGE = 30
 
 @dataclass(frozen=True)
 class _Piece:
-    """Lines that belong together."""
+    """Lines that belong together, such as a paragraph, a code block or a table."""
 
     lines: tuple[str, ...]
     heading: bool = False
     opens: str = ""
-    """Stands above each half where it must be parted: the fence, the head of the table."""
+    """Repeated above each part if the piece is split: the opening fence, the head of the table."""
     closes: str = ""
     inner: tuple[str, ...] = ()
-    """What is between those two."""
+    """The lines between `opens` and `closes`."""
     beside: str = ""
-    """Stands before what is left of a line that was cut: the quote or list it is in."""
+    """Prefix for the rest of a line that was split: the quote or list it is in."""
 
     @property
     def size(self) -> int:
@@ -255,7 +260,9 @@ class _Piece:
 
 
 def split_markdown(markdown: str, limit: int) -> list[str]:
-    """The document in parts of at most `limit` characters: at least one, none of them blank unless all is."""
+    """Split the document into parts of at most `limit` characters: at least one, none of them blank unless all of it
+    is.
+    """
     done: list[str] = []
     held: list[_Piece] = []
     size = 0
@@ -278,7 +285,7 @@ def _text(pieces: Iterable[_Piece]) -> str:
 
 
 def _at_a_heading(held: list[_Piece], limit: int) -> tuple[list[_Piece], list[_Piece]]:
-    """What is full, and what the next part had better begin with: all from the last heading on, if that is late."""
+    """Split at the last heading if it is in the second half; return the full part and the beginning of the next one."""
     size = sum(piece.size for piece in held)
     for n in range(len(held) - 1, 0, -1):
         size -= held[n].size
@@ -299,7 +306,7 @@ def _pieces(markdown: str) -> Iterator[_Piece]:
 
 
 def _code(lines: list[str], at: int) -> _Piece | None:
-    """A fence with all that is in it, to its end or that of the quote it is in."""
+    """Parse a code block up to its closing fence or the end of the quote it is in."""
     opening = _FENCE.fullmatch(lines[at].rstrip("\n"))
     if not opening:
         return None
@@ -324,7 +331,7 @@ def _code(lines: list[str], at: int) -> _Piece | None:
 
 
 def _table(lines: list[str], at: int) -> _Piece | None:
-    """A head, the line below it, and its rows."""
+    """Parse a table: its head, the rule below it, and its rows."""
     if "|" not in lines[at] or at + 1 == len(lines) or not _is_rule(lines[at + 1]):
         return None
     end = at + 2
@@ -339,7 +346,7 @@ def _is_rule(line: str) -> bool:
 
 
 def _prose(lines: list[str], at: int) -> _Piece:
-    """A paragraph, with the empty lines after it. A heading stays with what it heads."""
+    """Parse a paragraph with the blank lines after it. A heading stays with the text below it."""
     end = at + 1
     while end < len(lines) and not _begins(lines, end):
         end += 1
@@ -348,7 +355,7 @@ def _prose(lines: list[str], at: int) -> _Piece:
 
 
 def _begins(lines: list[str], at: int) -> bool:
-    """Whether something new begins with this line."""
+    """Whether a new piece begins with this line."""
     line = lines[at]
     if _HEADING.match(line) or _FENCE.fullmatch(line.rstrip("\n")) or _table(lines, at):
         return True
@@ -356,7 +363,7 @@ def _begins(lines: list[str], at: int) -> bool:
 
 
 def _headed(lines: list[str], at: int) -> bool:
-    """Whether only empty lines stand between this line and a heading above it."""
+    """Whether only blank lines are between this line and a heading above it."""
     at -= 1
     while at > 0 and not lines[at].strip():
         at -= 1
@@ -364,12 +371,12 @@ def _headed(lines: list[str], at: int) -> bool:
 
 
 def _divided(piece: _Piece, limit: int) -> Iterator[_Piece]:
-    """The piece, in as many as it takes: parted between lines or, where a line is too long, in the line."""
+    """Split a piece that is too long, between lines or, where a line is too long, within it."""
     if piece.size <= limit:
         yield piece
         return
     if 2 * (len(piece.opens) + len(piece.closes) + len(piece.beside)) > limit:
-        # a frame this large cannot be drawn around every half
+        # opening and closing lines of this length cannot be repeated around every part
         piece = _Piece(piece.lines, heading=piece.heading, inner=piece.lines)
     room = limit - len(piece.opens) - len(piece.closes)
     for n, text in enumerate(_packed(piece.inner, room, piece.beside)):
@@ -377,7 +384,7 @@ def _divided(piece: _Piece, limit: int) -> Iterator[_Piece]:
 
 
 def _packed(lines: Iterable[str], room: int, beside: str) -> Iterator[str]:
-    """Lines in as few texts as they fit into."""
+    """Join lines into as few texts as possible."""
     text = ""
     for line in (bit for whole in lines for bit in _short_lines(whole, room, beside)):
         if text and len(text) + len(line) > room:

@@ -1,4 +1,4 @@
-"""Lays a card out as a sheet: one function per kind of card, none of which knows a platform."""
+"""Lays a card out as a sheet: one function per kind of card, independent of any platform."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from bot.core.text import capitalized
 
 
 def lay_out(card: Card) -> Sheet:
-    """What stands on the card, from top to bottom. Titles and the texts of ports begin with a capital letter."""
+    """Return the card's sheet. Its title is capitalized."""
     laid = _sheet_of(card)
     return laid.model_copy(update={"title": capitalized(laid.title)})
 

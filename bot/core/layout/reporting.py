@@ -1,6 +1,6 @@
-"""Cards that tell how things stand: nobody needs to act upon them.
+"""Lays out the cards that report the state and need no action.
 
-On the home page, what waits for somebody stands first.
+On the home page, what waits for somebody comes first.
 """
 
 from __future__ import annotations
@@ -132,7 +132,6 @@ def _task_table(tasks: tuple[TaskLine, ...]) -> Table:
 
 
 def _without_empty_columns(head: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Table:
-    """A table without the columns in which nothing stands."""
     used = [n for n in range(len(head)) if any(row[n] for row in rows)]
     return Table(
         head=tuple(head[n] for n in used), rows=tuple(tuple(row[n] for n in used) for row in rows)
@@ -165,7 +164,7 @@ def summary(card: SummaryCard) -> Sheet:
 
 
 def _evidence(card: SummaryCard) -> tuple[str, ...]:
-    """What was kept, counted; what of it is missing or was changed is named."""
+    """Return the number of evidence records, and the ids of those that are missing or were changed."""
     kept, said = card.result.evidence_inventory, card.result.evidence_summary
     named = (
         ("Missing", kept.missing_evidence_operations),
@@ -206,7 +205,7 @@ def problem(card: ProblemCard) -> Sheet:
     )
 
 
-# The home page of a person who looks around. What waits for somebody stands first.
+# The home page. What waits for somebody comes first.
 
 
 def home(card: HomeCard) -> Sheet:

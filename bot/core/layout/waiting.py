@@ -1,6 +1,6 @@
-"""Cards that wait for a person: the plan to be approved, questions, offers.
+"""Lays out the cards that wait for a person: plan approval, questions, offers.
 
-Once decided they say by whom, and have no choices left.
+Once decided, they say by whom and have no buttons.
 """
 
 from __future__ import annotations
@@ -25,14 +25,13 @@ from bot.core.plan import Alteration, Analysis, Difference, Finding, Forecast, S
 from bot.core.sheets import Bullets, Code, Element, Fields, Pointer, Sheet, Table, Text, Tone
 from bot.core.text import capitalized, counted, date_time, first_few
 
-# The card that asks whether a plan may be carried out: what a person should know of it, what
-# matters most first. While something critical is wrong with the plan it has no button to approve
-# it.
+# The approval card: what a person should know of the plan, most important first. There is no approve button while the
+# plan has a critical finding.
 
 MOST_CHANGES = 30
-"""Lines of a difference. What exactly stands in the documents can be read in the documents."""
+"""Lines of a difference. The documents themselves have the details."""
 MOST_FINDINGS = 8
-"""Beside the critical ones, of which every one is shown."""
+"""Findings shown in addition to the critical ones, which are all shown."""
 _WORST_FIRST = tuple(Severity)
 
 
@@ -54,7 +53,8 @@ def approval(card: ApprovalCard) -> Sheet:
 
 
 def _written(card: ApprovalCard, body: tuple[Element, ...]) -> Sheet:
-    """Nothing is asked: what could be done with it stands there, and never what Enter would start."""
+    # The spec was all that was asked for, so the approve button is not the primary choice: Enter must not start the
+    # work.
     note = f"It is kept in {card.kept}. Nothing runs, and nothing waits for you."
     more = () if _blocking(card) else (_approve(card, Style.NORMAL),)
     return Sheet(
@@ -110,7 +110,7 @@ def _changed(difference: Difference) -> tuple[str, ...]:
 
 
 def _altered(one: Alteration, name: str) -> Iterator[str]:
-    """What became of it, and below that its details, marked so that they are seen to belong to it."""
+    """Yield what happened to a section or task, and its details on marked lines below."""
     yield f"{one.what}: {name}"
     yield from (f"↳ {detail}" for detail in one.details)
 
@@ -142,7 +142,7 @@ def _coverage(analysis: Analysis) -> str:
 
 
 def _forecast(forecast: Forecast) -> str:
-    """What it took in other sessions: nobody knows what it will take in this one."""
+    """Return what finished sessions took; what this one will take is unknown."""
     if not forecast.sessions:
         return "no history yet"
     spreads = (
@@ -168,7 +168,7 @@ def _finding(one: Finding) -> str:
 
 
 def _notes(card: ApprovalCard) -> Iterator[str]:
-    """What must be known before anything is pressed: it stands next to the buttons."""
+    """Yield the notes that a person must read before deciding; they stand next to the buttons."""
     if card.test_problem:
         yield card.test_problem
     elif card.test_unseen:
@@ -259,7 +259,7 @@ def _still_open(number: int) -> str:
 
 
 def _defaults(key: str, still_open: list[Question], *, some_answered: bool) -> tuple[Choice, ...]:
-    """Nothing to press where only the person can know an answer: it would be taken for all of them."""
+    # Without a default for every open question there is no button: its press would seem to answer them all.
     if not all(q.default for q in still_open):
         return ()
     label = "Use defaults for the rest" if some_answered else "Use all defaults"
@@ -357,8 +357,7 @@ def stopped(card: StoppedCard) -> Sheet:
     return Sheet(title="Paused", tone=Tone.NEEDS_YOU, body=tuple(body), choices=choices)
 
 
-# Work that goes on in another thread: the parts of a large request, an earlier session, a
-# session's own root.
+# Work in another thread: the parts of a large request, an earlier session, a session's own root.
 
 
 def parts(card: PartsCard) -> Sheet:

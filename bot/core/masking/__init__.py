@@ -1,8 +1,7 @@
-"""Secrets become [MASKED:…] before a text goes anywhere: chat, log, state, model, pull request.
+"""Masks secrets as [MASKED:…] before a text goes anywhere: chat, log, state, model, pull request.
 
-Known values are replaced first, then what looks like a secret. Whatever finds secrets says where they stand, without
-regard to the others; what overlaps becomes one mask. So a label never takes the beginning of a private key away from
-the pattern that knows where it ends.
+Known values are replaced first, then what looks like a secret. Every detector reports its spans independently, and
+overlapping spans become one mask; so a label cannot cut the beginning off a private key.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from bot.core.masking.places import secrets_in_commands, secrets_in_headers
 from bot.core.masking.tokens import private_keys, tokens
 from bot.core.text import clean
 
-# What everything that leaves the bot goes through.
+# The masker that everything leaving the bot passes through.
 
 T = TypeVar("T")
 _REMEMBERED = 8_000_000
@@ -50,7 +49,7 @@ class Masker:
         return Masker({**self._known, **more})
 
     def mask(self, text: str) -> str:
-        """The cleaned text with [MASKED:…] in place of secrets. Masking twice changes nothing more."""
+        """Return the cleaned text with [MASKED:…] in place of secrets. Idempotent."""
         if text in self._harmless:
             return text
         masked = mask_patterns(self._secrets.mask(clean(text)))
@@ -59,7 +58,7 @@ class Masker:
         return masked
 
     def mask_personal(self, text: str) -> str:
-        """As `mask`, and mail addresses and telephone numbers too."""
+        """Like `mask`, and also masks mail addresses and telephone numbers."""
         if text in self._impersonal:
             return text
         masked = mask_personal_data(self.mask(text))
@@ -130,7 +129,9 @@ class _ModelWalk:
         masked = [self.masked(item) for item in items]
         if all(a is b for a, b in zip(masked, items, strict=True)):
             return items
-        make = getattr(items, "_make", type(items))  # a named tuple is not made like a tuple
+        make = getattr(
+            items, "_make", type(items)
+        )  # a named tuple is constructed differently from a tuple
         return make(masked)
 
 
@@ -168,8 +169,7 @@ class LearningMasker(Masker):
             self.__dict__.update(self.with_known(more).__dict__)
 
 
-# What looks like a secret: tokens by their shape, values by the label in front of them or by the
-# command they stand in.
+# What looks like a secret: tokens by their shape, values by the label before them or by the command they are part of.
 
 _PASSES = 4
 _BY_LABEL = (
@@ -183,13 +183,13 @@ _BY_LABEL = (
     "URL_PASSWORD",
     "GENERIC_SECRET",
 )
-"""Names that say less than those of the other shapes, the more telling first."""
+"""Names of label-based masks, the most specific first. They yield to the names of shape-based masks."""
 _RANK = {name: rank for rank, name in enumerate(_BY_LABEL, 1)}
 
 
 def mask_patterns(text: str) -> str:
-    """Replace what looks like a secret; a label stays in front of its value."""
-    # A mask may let the words around it be read differently, so it is looked at again: masking twice is masking once.
+    """Mask what looks like a secret. The label before a value is kept."""
+    # a mask may change how the words around it are read, so look again: masking must be idempotent
     for _ in range(_PASSES):
         masked = _mask_once(text)
         if masked == text:
@@ -199,7 +199,7 @@ def mask_patterns(text: str) -> str:
 
 
 def _mask_once(text: str) -> str:
-    # İ alone becomes two characters in lower case, and every place behind it would be wrong.
+    # İ is the only letter that becomes two in lower case; every index after it would be off
     low = text.replace("\u0130", "i").lower()
     spans = [
         *private_keys(text),
@@ -219,7 +219,10 @@ def _mask_once(text: str) -> str:
 
 
 def _merged(text: str, spans: Iterable[Span]) -> list[Span]:
-    """In order, overlapping ones as one under the sharper name; a mask that is touched is taken in whole."""
+    """Return the spans in order, overlapping ones joined under the more specific name.
+
+    An existing mask that is touched is replaced as a whole.
+    """
     masks = [Span(*match.span(), "") for match in MASK.finditer(text)]
     merged: list[Span] = []
     for span in sorted([*spans, *masks]):
@@ -236,8 +239,7 @@ def _sharper(one: str, other: str) -> str:
     return min(one, other, key=lambda name: _RANK.get(name, 0))
 
 
-# Mail addresses and telephone numbers: masked in what is kept, not in what people say to each
-# other.
+# Mail addresses and telephone numbers: masked in what is stored, not in conversations.
 
 _FILES = r"png|jpe?g|gif|svg|webp|ico|css|js|json|service|socket|timer|target|mount"
 _MAIL = rf"""
@@ -271,7 +273,7 @@ def _without(
     glued: re.Pattern[str],
     following: Callable[[str, int], re.Match[str] | None],
 ) -> str:
-    """`glued` is the same directly behind another one, where nothing parts them."""
+    """Replace all matches with `mask`. `adjacent` matches one that directly follows another, without a separator."""
     parts: list[str] = []
     done = at = 0
     while match := (glued.match(text, at) if 0 < at == done else None) or following(text, at):
@@ -283,7 +285,7 @@ def _without(
 
 
 def _mail_address(text: str, at: int) -> re.Match[str] | None:
-    """The next one from there on. The sign is looked for first: few characters are one, and most may begin a name."""
+    # Searches for the @ first: it is rare, while almost any character may begin a name.
     for sign in _AT.finditer(text, at):
         name = text[max(at, sign.start() - _LONGEST_NAME) : sign.start()]
         start = sign.start() - len(name) + len(name.rstrip(_BEFORE_AT))

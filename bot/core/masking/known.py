@@ -1,4 +1,4 @@
-"""Secrets the bot knows by value: found in every usual encoding, and also where a line break cuts them."""
+"""Finds secrets that the bot knows by value, in every usual encoding and across line breaks."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import NamedTuple
 from urllib.parse import quote, quote_plus
 
 SHORTEST = 8
-"""Shorter values are words of everyday text; masking them would only tear it apart."""
+"""Shorter values occur as everyday words; masking them would only damage texts."""
 
 MASK = re.compile(r"\[MASKED:[A-Z][A-Z0-9]{0,15}(?:_[A-Z0-9]{1,15}){0,5}\]")
-"""What stands in place of a secret. No part of such a name is long enough to be a secret itself."""
+"""A mask that replaces a secret. No part of its name is long enough to be a known secret itself."""
 
 _WINDOW = 64 * 1024
 _BETWEEN_LETTERS = re.compile(r"[\W_]+")
@@ -33,7 +33,7 @@ _ESCAPE = re.compile(
         | < /? (?: wbr | b | i | em | strong | mark | span | code | u ) (?: \s [^<>\n]{0,80} )? /? >""",
     re.VERBOSE,
 )
-"""One character as other formats write it, or a tag that parts a word without being seen."""
+"""An escaped character of another format, or an invisible tag that splits a word."""
 
 
 class Span(NamedTuple):
@@ -43,7 +43,7 @@ class Span(NamedTuple):
 
 
 class SecretForm(NamedTuple):
-    """One way a value may be written. `bare` is what is left of it in the view it is looked for in."""
+    """One spelling of a value. `bare` is its form in the view that is searched."""
 
     bare: str
     lead: str
@@ -52,14 +52,14 @@ class SecretForm(NamedTuple):
 
 
 def mask_name(name: str) -> str:
-    """The name of a secret as it may stand in a mask."""
+    """Return a secret's name in the form that a mask allows."""
     words = [word[:15] for word in re.split(r"[^A-Z0-9]+", name.upper()) if word][:6]
     joined = "_".join(words)
     return joined if joined[:1].isalpha() else f"SECRET_{joined}".rstrip("_")
 
 
 def merge_spans(spans: list[Span], text: str) -> list[Span]:
-    """Spans in order, overlapping ones as one, and none that touches a mask."""
+    """Return the spans in order, overlapping ones joined, without those that touch an existing mask."""
     masks = [(mask.start(), mask.end()) for mask in MASK.finditer(text)]
     merged: list[Span] = []
     for span in sorted(spans):
@@ -74,11 +74,11 @@ def merge_spans(spans: list[Span], text: str) -> list[Span]:
 
 
 class KnownSecrets:
-    """Finds known values.
+    r"""Finds known values.
 
-    A text is looked at through two views: its letters and digits alone, so that nothing a terminal, a box, a diff or
-    a quotation puts between two of them hides a secret; and, for values that are mostly signs, all that is visible.
-    Where it holds escapes (`%41`, `&#65;`, `\\u0041`), both views of what they stand for are looked at, too.
+    It searches two views of a text: only its letters and digits, so that separators of a terminal, a box, a diff or a
+    quotation cannot hide a secret; and, for values that are mostly punctuation, all visible characters. If the text has
+    escapes (`%41`, `&#65;`, `\u0041`), both views of the unescaped text are searched, too.
     """
 
     def __init__(self, known: Mapping[str, str]) -> None:
@@ -97,7 +97,7 @@ class KnownSecrets:
                 longest = max(longest, len(written))
         views = (_View(letters, _letters, _BETWEEN_LETTERS), _View(signs, _visible, _BETWEEN_SIGNS))
         self._views = [view for view in views if view.forms]
-        # Escapes make a secret up to six times as long, and what breaks it up comes on top.
+        # escapes make a secret up to six times as long, separators even longer
         self._reach = max(512, 4 * longest)
         self._overlap = max(8 * 1024, 8 * longest)
 
@@ -113,7 +113,7 @@ class KnownSecrets:
         return "".join([*parts, text[done:]])
 
     def _spans(self, text: str) -> Iterator[Span]:
-        """Window by window, each reaching into the next, so that no window's end cuts a secret."""
+        # In overlapping windows, so that no secret is cut by the end of a window.
         for start in range(0, len(text), _WINDOW) if self._views else ():
             window = text[start : start + _WINDOW + self._overlap]
             for span in self._in_window(window):
@@ -132,7 +132,7 @@ class KnownSecrets:
 
 
 def windows_around(places: Iterable[int], reach: int) -> Iterator[tuple[int, int]]:
-    """The parts of a text within reach of these places, which come in order."""
+    """Yield the parts of a text within `reach` of these places. The places must be in ascending order."""
     begin, end = 0, -1
     for place in places:
         if place - reach > end:
@@ -164,11 +164,11 @@ def _visible(text: str) -> str:
 
 
 class _View:
-    """One view of a text, and the forms that are looked for in it, all of them at once.
+    """One view of a text and the forms to find in it, all at once.
 
-    A form that stands in the view has one of its first pieces (a handful of letters) at a place that can be divided by the
-    step. So only the pieces at these places are compared with those of all forms, and a form is searched for where one of
-    its pieces was seen: a thousand forms take hardly longer than one.
+    If a form occurs in the view, one of its first pieces (a handful of letters) starts at a multiple of the step. So
+    only the pieces at those positions are looked up, and a form is searched for only if one of its pieces was found: a
+    thousand forms take hardly longer than one.
     """
 
     def __init__(
@@ -215,7 +215,7 @@ def _places(view: str, bare: str) -> Iterator[int]:
 
 
 class _Positions:
-    """Where a character of a view stands in the text it was made from."""
+    """Maps an index in a view to the index in the original text."""
 
     def __init__(self, text: str, between: re.Pattern[str]) -> None:
         ends = [0, *(bound for gap in between.finditer(text) for bound in gap.span()), len(text)]
@@ -233,14 +233,14 @@ class _Positions:
 
 
 class Rewritten:
-    """A text in which something is written another way, and where in the original each character stands."""
+    """A text with replacements, which maps its indexes back to the original."""
 
     def __init__(
         self, text: str, pattern: re.Pattern[str], meant: Callable[[re.Match[str]], str]
     ) -> None:
         self._ends = [0]
         self._ahead = [0]
-        """By how much the original is ahead behind each of the places that were rewritten."""
+        """The offset between original and new text after each replacement."""
         parts: list[str] = []
         done = length = 0
         for match in pattern.finditer(text):
@@ -252,12 +252,12 @@ class Rewritten:
         self.text = "".join([*parts, text[done:]]) if parts else text
 
     def origin(self, span: Span, start: int = 0) -> Span:
-        """Where it stands in the original, which itself begins at `start`."""
+        """Return the span in the original, which begins at `start`."""
         first, last = self._after(span.start), self._after(span.end)
         return Span(start + first, start + last, span.name)
 
     def _after(self, at: int) -> int:
-        """Where the original goes on behind the first `at` characters."""
+        """Return the index in the original that corresponds to `at`."""
         return at + self._ahead[bisect_right(self._ends, at) - 1]
 
 
@@ -278,7 +278,7 @@ def _forms(value: str) -> set[str]:
     value = value.strip()
     if len(value) < SHORTEST:
         return set()
-    # Parts of a key of several lines are as secret as the whole.
+    # the lines of a multi-line key are as secret as the whole
     lines = {line for line in value.split() if len(line) >= 40}
     forms = {value, value[::-1], *lines}
     forms |= {quote(value, safe=""), quote(value), quote_plus(value), html.escape(value)}
@@ -291,9 +291,9 @@ def _forms(value: str) -> set[str]:
 
 
 def _inside_base64(data: bytes, offset: int) -> str:
-    """What is sure to be seen of `data` when it stands `offset` bytes after a multiple of three in encoded data.
+    """Return the Base64 characters that do not depend on what surrounds `data` at this offset (modulo three).
 
-    The url-safe alphabet differs in signs only, which the view of letters does not see.
+    The URL-safe alphabet differs only in punctuation, which the view of letters ignores.
     """
     encoded = base64.b64encode(bytes(offset) + data).decode()
     return encoded[-(-offset * 8 // 6) : (offset + len(data)) * 8 // 6]

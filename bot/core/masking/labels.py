@@ -1,7 +1,7 @@
-"""Secrets told by a label in front of them: assignments in any language, configuration, tables, sentences.
+"""Finds secrets by the label before them: assignments in any language, configuration, tables, sentences.
 
-A label is looked up first, and the patterns for what may stand between it and its value are tried behind it only. All of
-them are bounded, so the time stays in proportion to the text however many labels there are.
+Labels are searched first, and the patterns of what may stand between a label and its value are tried only after one.
+All patterns are bounded, so the time stays linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bot.core.masking.values import Value
 
 
 class LabelStrength(Enum):
-    """How much a label says. The weaker it is, the more its value must look like a secret."""
+    """How strongly a label suggests a secret. The weaker it is, the more the value itself must look like one."""
 
     PASSWORD = auto()
     SECRET = auto()
@@ -28,7 +28,7 @@ class Label(NamedTuple):
     start: int
     end: int
     name: str
-    """In lower case, with what it is the last part of: `db.password`."""
+    """In lower case, with its qualifiers: `db.password`."""
     sort: LabelStrength
     capitals: bool
 
@@ -54,7 +54,7 @@ _PASSWORD = re.compile(
 )
 _SECRET = re.compile(r"secrets?|tokens?|credentials?|samlresponse|assertion")
 _ANYWHERE = re.compile(r"pass(?:word|wd|phrase)|secret|token|credential|sess|storepass|keypass")
-"""These are labels also as the last part of a longer word; of the others many words are made."""
+"""These count as a label also at the end of a longer word; many ordinary words end in the others."""
 _KIND_OF_KEY = re.compile(
     r"""(?: api | app | access | private | secret | auth | sign(?:ing)? | encrypt(?:ion)? | master | account | shared | preshared
         | webhook | deploy | hmac | jwt | cipher | crypto | session | licen[cs]e | storage | service | aes | rsa | tls | ssl
@@ -64,7 +64,7 @@ _KIND_OF_KEY = re.compile(
 
 
 def labelled_secrets(text: str, low: str) -> Iterator[Span]:
-    """What stands behind a label and is a secret. `low` is the text in lower case."""
+    """Yield the secrets that follow a label. `low` is the text in lower case."""
     done = 0
     for label in _labels(text, low):
         if label.start < done:
@@ -108,7 +108,7 @@ def _label_strength(text: str, low: str, word: re.Match[str]) -> LabelStrength |
 _FOLLOWS = re.compile(
     r"""\\{0,7}["'`*\])}]{0,3}[ \t\n\r]{0,8}[=:,(|│┃>：＝→—–?!{\["'`“-]|[ \t]|%|&quot;|は|</|\n"""
 )
-"""What a value may follow upon. The first look behind a label: most of them are no more than a word."""
+"""What may come before a value. A cheap first test after a label: most labels are just a word."""
 _ASSIGN = re.compile(
     r"""
     (?P<close> \\{0,7}["'`] | %22 | &quot; )? [\])]{0,2} \*{0,2} [ \t\u3000]{0,8}
@@ -199,13 +199,12 @@ def _assigned(text: str, label: Label, match: re.Match[str]) -> Iterator[Span]:
 
 
 def _json(text: str, at: int) -> bool:
-    """Whether a quoted value follows on the next line."""
+    # Whether a quoted value follows on the next line.
     rest = text[at : at + 9].lstrip()
     return rest[:1] in {'"', "'", "["}
 
 
 def _is_secret(text: str, label: Label, value: Value, op: str, *, env: bool, close: str) -> bool:
-    """Whether what is assigned is a secret."""
     head = value.head
     if len(head) < 2 or values.placeholder(head) or (op in _COMPARED and not value.quote):
         return False
@@ -221,7 +220,7 @@ def _is_secret(text: str, label: Label, value: Value, op: str, *, env: bool, clo
 
 
 def _likely(text: str, label: Label, value: Value, op: str) -> bool:
-    """The weaker the label, the more the value must look like a secret."""
+    # The weaker the label, the more the value must look like a secret.
     head, quoted = value.head, value.quote not in {"", "{"}
     if len(head) < 4 or values.location(head):
         return False
@@ -240,7 +239,7 @@ def _likely(text: str, label: Label, value: Value, op: str) -> bool:
 
 
 def _block(text: str, label: Label, block: re.Match[str]) -> Iterator[Span]:
-    """Values on the lines below a label, which are indented further than it, or items of a list."""
+    """Yield values on the lines below a label that are indented further than it or are list items."""
     begin = text.rfind("\n", max(0, label.start - 200), label.start) + 1
     first = _LINE.match(text, max(begin, label.start - 200))
     own = len(first["indent"]) if first else 0
@@ -248,7 +247,7 @@ def _block(text: str, label: Label, block: re.Match[str]) -> Iterator[Span]:
     for _ in range(_MOST_ITEMS):
         line = _LINE.match(text, at)
         if line is None:
-            # an empty line may part a label of prose from its values
+            # in prose an empty line may separate a label from its values
             if quiet or not text.startswith("\n", at):
                 return
             quiet, at = 1, at + 1
@@ -274,7 +273,7 @@ def _block(text: str, label: Label, block: re.Match[str]) -> Iterator[Span]:
 
 
 def _items(text: str, label: Label, at: int) -> Iterator[Span]:
-    """Values in a list."""
+    """Yield the secrets in a list."""
     for _ in range(_MOST_ITEMS):
         value = values.read(text, at)
         if value is None:
@@ -291,7 +290,7 @@ def _items(text: str, label: Label, at: int) -> Iterator[Span]:
 
 
 def _elsewhere(text: str, low: str, label: Label) -> Iterator[Value | None]:
-    """Values that no sign of assignment connects with their label."""
+    """Yield values that are connected with their label without an assignment."""
     yield _element(text, low, label)
     yield _paired(text, label)
     if label.sort is LabelStrength.WEAK:
@@ -302,7 +301,7 @@ def _elsewhere(text: str, low: str, label: Label) -> Iterator[Value | None]:
 
 
 def _element(text: str, low: str, label: Label) -> Value | None:
-    """`<password>…</password>`, `<property name="password">…</`, `<key>Password</key><string>…</`."""
+    """Match `<password>…</password>`, `<property name="password">…</`, `<key>Password</key><string>…</`."""
     match = (
         _ELEMENT.match(text, label.end) if text.find(">", label.end, label.end + 110) >= 0 else None
     )
@@ -316,7 +315,7 @@ def _element(text: str, low: str, label: Label) -> Value | None:
 
 
 def _paired(text: str, label: Label) -> Value | None:
-    """`name: DB_PASSWORD` and, beside it, `value: …`."""
+    """Match `name: DB_PASSWORD` with `value: …` beside it."""
     match = _PAIR.match(text, label.end) or _FIELD.match(text, label.end)
     value = values.read(text, match.end()) if match else None
     if value is None or values.placeholder(value.head) or values.location(value.head):
@@ -327,7 +326,7 @@ def _paired(text: str, label: Label) -> Value | None:
 
 
 def _argument(text: str, label: Label) -> Value | None:
-    """`put("DB_PASSWORD", "…")`, `setPassword("…")`."""
+    """Match `put("DB_PASSWORD", "…")`, `setPassword("…")`."""
     match = _CALL.match(text, label.end)
     value = values.read(text, match.end()) if match else None
     return values.whole(text, value) if value and _looks_secret(value) else None
@@ -340,7 +339,7 @@ def _looks_secret(value: Value) -> bool:
 
 
 def _flag(text: str, low: str, label: Label) -> Value | None:
-    """`--password …`, `setenv DB_PASSWORD …`, `requirepass …`, `PASSWORD '…'`: nothing but a blank between."""
+    """Match `--password …`, `setenv DB_PASSWORD …`, `requirepass …`, `PASSWORD '…'`: only a blank in between."""
     match = _BLANK.match(text, label.end)
     value = values.read(text, match.end(), env=True) if match else None
     if value is None or values.placeholder(value.head) or value.head[:1] in "-&/\\":
@@ -362,7 +361,7 @@ def _flag(text: str, low: str, label: Label) -> Value | None:
 
 
 def _told_in_prose(text: str, label: Label) -> Value | None:
-    """`the password is …`, `| DB_PASSWORD | … |`, `use the following password to log in: …`."""
+    """Match `the password is …`, `| DB_PASSWORD | … |`, `use the following password to log in: …`."""
     for way in (_IS, _CELL, _LATER):
         match = way.match(text, label.end)
         value = values.read(text, match.end(), env=True) if match else None

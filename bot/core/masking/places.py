@@ -1,6 +1,4 @@
-"""Secrets told by where they stand: an option of a command, a line of a file of a known format, a header, an
-address.
-"""
+"""Finds secrets by their place: an option of a command, a line of a known file format, a header, a URL."""
 
 from __future__ import annotations
 
@@ -12,12 +10,12 @@ from bot.core.masking import values
 from bot.core.masking.known import Span
 from bot.core.masking.values import HEAD, mixed, placeholder, token
 
-# Options of commands, calls, lines of files. Every rule has an anchor, a word that can be
-# searched for quickly: the patterns are tried only where one was found.
+# Options of commands, calls, lines of files. Every rule has an anchor, a string that is quick to search for; its
+# pattern is tried only where the anchor was found.
 
 
 def _argument(value: str) -> bool:
-    """What stands where a command takes a password: anything but a variable, an option or a placeholder."""
+    # Where a command takes a password, everything counts but a variable, an option or a placeholder.
     return len(value) >= 4 and value[0] not in "-$<{|&%" and not values.placeholder(value)
 
 
@@ -31,10 +29,13 @@ def _jumbled(value: str) -> bool:
 
 class CommandRule(NamedTuple):
     word: str
-    """Letters and digits, in the anchor as a rule. All words of a text are known at once, the anchors only by searching."""
+    """Letters and digits, usually from the anchor.
+
+    All words of a text are collected at once, while each anchor needs a search.
+    """
     anchor: str
     pattern: re.Pattern[str]
-    """It is tried at the anchor. The group that has matched is what may be secret."""
+    """Matched at the anchor. The group that has matched is the candidate."""
     secret: Callable[[str], bool]
 
 
@@ -215,7 +216,7 @@ _BEFORE = (
     ("@unix(", re.compile(r"(?:^|[^\w.-])[\w.-]{1,60}:([^\s:/\"'<>]{4,120})\Z"), _plausible),
     ("@//", re.compile(r"(?:^|[^\w.-])[\w.-]{1,60}/([^\s:/\"'<>]{4,120})\Z"), _plausible),
 )
-"""Passwords in front of an anchor, in addresses of databases: `user:…@tcp(host)`, `user/…@//host`."""
+"""Passwords before an anchor, in database URLs: `user:…@tcp(host)`, `user/…@//host`."""
 _REACH = 200
 _PGPASS = re.compile(
     r"[^\s:]{1,100}:(?:[0-9]{2,5}|\*):[^\s:]{1,80}:[^\s:]{1,80}:(\S{4,200})[ \t]*$", re.MULTILINE
@@ -298,7 +299,7 @@ def _groups(
 
 
 def _in_columns(text: str) -> Iterator[Span]:
-    """Columns of passwords in tables of comma-separated values."""
+    """Yield the values in password columns of CSV tables."""
     done = 0
     for named in _COLUMN.finditer(text):
         begin = text.rfind("\n", max(done, named.start() - _LONGEST_ROW), named.start()) + 1
@@ -318,7 +319,7 @@ def _in_columns(text: str) -> Iterator[Span]:
                 at += len(cell) + 1
 
 
-# Headers and addresses: credentials, cookies, passwords of users, signatures.
+# Headers and URLs: credentials, cookies, users' passwords, signatures.
 
 SecretBounds = tuple[int, int]
 
@@ -414,7 +415,7 @@ _HEADER_RULES: tuple[
     ("GENERIC_SECRET", "key=", re.compile("(?<=[?&;]key=)"), _signature),
     ("GENERIC_SECRET", "code=", re.compile("(?<=[?&;]code=)"), _signature),
 )
-"""The name of the mask, the anchor, what stands between it and the value, and where the value ends."""
+"""The mask's name, the anchor, the pattern between it and the value, and the function that finds the value's end."""
 
 
 def secrets_in_headers(text: str, low: str) -> Iterator[Span]:

@@ -1,4 +1,4 @@
-"""Tokens told by their shape, and private keys: what is secret wherever it stands, without a label."""
+"""Finds tokens by their shape, and private keys: secrets that need no label."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SHAPES = {
         (?: \.[A-Za-z0-9_-]{2,60} ){0,2} | GR1348941[A-Za-z0-9_-]{20}""",
     "NPM_TOKEN": r"npm_[A-Za-z0-9]{30}",
     "PYPI_TOKEN": r"pypi-[A-Za-z0-9_-]{40}",
-    # Kinds with a prefix of their own. What follows is long and looks random: see `_random`.
+    # Kinds with a prefix of their own, followed by a long random string: see `_random`.
     "SERVICE_TOKEN": r"""
         # code, packages, builds
         sgp_(?:[0-9a-f]{16}_|local_)?[0-9a-f]{40} | ATBB[A-Za-z0-9]{32}(?![A-Za-z0-9]) | rubygems_[0-9a-f]{48}
@@ -87,18 +87,18 @@ _SHAPES = {
       | st\.[0-9a-f]{24}\.[0-9a-f]{32}\.[0-9a-f]{32} | ops_eyJ[A-Za-z0-9_-]{60,4000}+ | A3-[A-Z0-9]{6}-[A-Z0-9]{6}(?:-[A-Z0-9]{5}){4}
       | AGE-SECRET-KEY-1[A-Z0-9]{40} | dnkey-[A-Z2-7]{26}-[A-Z2-7]{52}""",
 }
-# Any other maker's: a short name, and a long row of letters and digits behind it.
+# Tokens of any other maker: a short prefix followed by a long run of letters and digits.
 _UNNAMED = r"""(?!sha[0-9]|md5|blake|base64|crc)[a-z][a-z0-9]{1,9}[_-](?:(?:live|test|prod|v[0-9]|api|pat|key|secret|token)[_-]){0,2}
     (?=[a-z0-9]{0,20}[A-Z])(?=[A-Z0-9]{0,20}[a-z])(?=(?:[A-Za-z]{0,20}[0-9]){3})[A-Za-z0-9]{32}"""
 
 
-# A candidate is looked at more closely from its beginning: long ones need not be there whole.
+# For finding candidates the beginning suffices: a long token need not be complete.
 _ANY = "|".join(
     ["eyJ[A-Za-z0-9_-]{8}", *(_SHAPES[name] for name in _SHAPES if name != "JWT"), _UNNAMED]
 )
 _NAMED = {name: re.compile(shape, re.VERBOSE) for name, shape in _SHAPES.items()}
 _OTHER = re.compile(_UNNAMED, re.VERBOSE)
-# No token is shorter than sixteen characters: this look ahead refuses nearly all places.
+# No token is shorter than sixteen characters: this lookahead rejects almost every position cheaply.
 _LOOK = rf"(?=[A-Za-z0-9_.:/$+=~@-]{{16}})(?={_ANY})"
 _CANDIDATES = (
     re.compile(rf"[^A-Za-z0-9]{_LOOK}", re.VERBOSE),
@@ -107,14 +107,14 @@ _CANDIDATES = (
         re.VERBOSE,
     ),
 )
-"""Where a token may begin: behind a character that is in none, or behind one that is written as an escape."""
+"""Where a token may begin: after a character that no token contains, or after an escaped one."""
 _STRETCH = 64 * 1024
-"""Characters searched at once: as long as one search takes, nothing else in this program goes on."""
+"""Characters per search: a regex search blocks everything else in the program while it runs."""
 _REACH = 1024
-"""How far beyond the end of its stretch a candidate is looked at."""
+"""How far a candidate may extend beyond the end of its stretch."""
 _REST = re.compile(r"[A-Za-z0-9_-]*")
 _FEWEST_SIGNS = 6
-"""Different characters in a token; `ghp_xxxxxxxxxxxxxxxxxxxxxxxx` stands for one and is none."""
+"""Fewest different characters in a token; `ghp_xxxxxxxxxxxxxxxxxxxxxxxx` is a placeholder."""
 
 _BREAK = re.compile(
     r"""(?: \n (?<=[A-Za-z0-9_.+/=~-]\n) | [=\\]\n (?<=[A-Za-z0-9_.+/=~-][=\\]\n) | <wbr[ ]?/?> )
@@ -122,12 +122,12 @@ _BREAK = re.compile(
         (?= [A-Za-z0-9_.+/=~-] )""",
     re.VERBOSE,
 )
-"""Where the end of a line may cut a token in two: nothing but marks of a quotation, a diff or a box between its halves."""
+"""A line break that may split a token: between the halves there are only markers of a quotation, a diff or a box."""
 _LONGEST_HALF = 320
 _BEFORE = re.compile(r"[0-9][A-Za-z_.+/=~-]{0,40}\Z")
 _BEHIND = re.compile(r"[A-Za-z_.+/=~-]{0,40}[0-9]")
 _ENCODED = re.compile(r"%(?:25)?(2[0-9A-Fa-f]|3[A-Fa-f])")
-"""Signs as they stand in addresses."""
+"""Percent-encoded punctuation in URLs."""
 
 _BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
@@ -140,13 +140,13 @@ _CUT_KEY = re.compile(
     (?: [\s\\"'`,|>+\u2502]{0,16} (?: (?<=\\)[nr] )? [A-Za-z0-9+/=]{1,128}+ (?= \W | \Z ) )?""",
     re.VERBOSE,
 )
-"""The lines of a key whose end is missing: each has its Base64, whatever a log, a diff or an editor writes before it."""
+"""The lines of a key whose end is missing: Base64, after whatever a log, a diff or an editor puts before each line."""
 _LONGEST_LINE = 256
 _KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{8,128}")
 
 
 def tokens(text: str) -> Iterator[Span]:
-    """Tokens that stand in one piece, encoded as part of an address, or cut in two by the end of a line."""
+    """Yield the tokens that are in one piece, percent-encoded in a URL, or split by a line break."""
     whole = list(_whole_tokens(text))
     yield from whole
     if "%2" in text or "%3" in text:
@@ -162,7 +162,7 @@ def tokens(text: str) -> Iterator[Span]:
 
 
 def _broken(text: str) -> Iterator[int]:
-    """Where lines end within what may be a token: hardly any part of one is without a digit."""
+    """Yield the line breaks that may split a token: almost any part of a token contains a digit."""
     for gap in _BREAK.finditer(text):
         before = text[max(0, gap.start() - 41) : gap.start()]
         if _BEHIND.match(text, gap.end()) or _BEFORE.search(before):
@@ -170,7 +170,10 @@ def _broken(text: str) -> Iterator[int]:
 
 
 def _cut_token(text: str, found: Span, whole: Span | None) -> Iterator[Span]:
-    """A token over several lines. One that is already whole on its line goes on only with what looks as random."""
+    """Yield the parts of a token over several lines.
+
+    If its first line is a complete token, the next ones count only if they look random, too.
+    """
     pieces = [(found.start, found.end)]
     for gap in _BREAK.finditer(text, found.start, found.end):
         start, end = pieces.pop()
@@ -197,7 +200,7 @@ def _whole_tokens(text: str) -> Iterator[Span]:
             if len(set(text[at:done])) >= _FEWEST_SIGNS:
                 yield token
         elif at >= other_done and (other := _OTHER.match(text, at)):
-            # no maker known; one that is may begin further on, and gives the mask its name
+            # no known maker; a known prefix further on takes precedence and names the mask
             token = _to_its_end(text, other, "SERVICE_TOKEN")
             other_done = token.end
             yield token
@@ -220,13 +223,13 @@ def _token_at(text: str, at: int) -> Span | None:
 
 
 def _to_its_end(text: str, match: re.Match[str], name: str) -> Span:
-    """The bounds of a shape must not leave the rest of a longer token standing."""
+    # The shapes are bounded; the rest of a longer token must be masked, too.
     rest = _REST.match(text, match.end())
     return Span(match.start(), rest.end() if rest else match.end(), name)
 
 
 def private_keys(text: str) -> Iterator[Span]:
-    """Private keys, whole or cut at either end."""
+    """Yield the private keys, complete or cut off at either end."""
     at = text.find("-----BEGIN ")
     while at >= 0:
         following = text.find("-----BEGIN ", at + 11)
@@ -248,7 +251,7 @@ def _key_end(text: str, at: int, following: int) -> int:
 
 
 def _key_tails(text: str) -> Iterator[Span]:
-    """Private keys of which only the end is there, as in the last lines of an output."""
+    """Yield private keys of which only the end is there, as in the last lines of an output."""
     done = 0
     at = text.find("-----END ")
     while at >= 0:
@@ -261,7 +264,7 @@ def _key_tails(text: str) -> Iterator[Span]:
 
 
 def _first_key_line(text: str, floor: int, end: int) -> int:
-    """Where the lines of Base64 above `end` begin; `end` itself, where there is none or the whole key is there."""
+    """Return where the Base64 lines above `end` begin; `end` itself if there are none or the key is complete."""
     first = start = end
     while start > floor:
         reach = max(floor, start - _LONGEST_LINE)

@@ -1,4 +1,4 @@
-"""Where a value ends, and whether it is a secret at all or a placeholder, code or prose."""
+"""Finds the end of a value, and judges whether it is a secret or a placeholder, code or prose."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 from typing import NamedTuple
 
 HEAD = 80
-"""Whether it is a secret is judged by its beginning, so that a refusal is cheap however long the value is."""
+"""A value is judged by this many characters, so that rejecting a long one is cheap."""
 _LONGEST = 1_000_000
 
 
@@ -16,7 +16,7 @@ class Value(NamedTuple):
     start: int
     end: int
     quote: str
-    """The quotation mark in front of it, with its backslashes; empty where it stands bare."""
+    """The quotation mark before it, with backslashes; empty if it is unquoted."""
     head: str
     """Its first characters."""
 
@@ -70,7 +70,7 @@ _JOINT = re.compile(
 
 
 def read(text: str, at: int, *, env: bool = False) -> Value | None:
-    """The value that begins there: up to the end of its quotation, its line or its word."""
+    """Return the value that begins there, up to the end of its quotation, line or word."""
     opening = _OPENING.match(text, at)
     quote, start = (opening["quote"] or "", opening.end()) if opening else ("", at)
     end = _end(text, start, quote, env, start + HEAD)
@@ -78,7 +78,10 @@ def read(text: str, at: int, *, env: bool = False) -> Value | None:
 
 
 def whole(text: str, value: Value, *, env: bool = False) -> Value:
-    """The value to its end. Its head was judged before, so that a long one which is none is not read."""
+    """Return the value extended to its end.
+
+    Call it only after the head was judged to be a secret: long values are expensive to read.
+    """
     end = _end(text, value.start, value.quote, env, value.start + _LONGEST)
     return value._replace(end=max(end, value.end))
 
@@ -114,7 +117,7 @@ def location(value: str) -> bool:
 
 
 def entropy(value: str) -> float:
-    """Bits per character."""
+    """Return the entropy in bits per character."""
     counts = Counter(value).values()
     return -sum(n / len(value) * math.log2(n / len(value)) for n in counts)
 
@@ -124,13 +127,13 @@ def mixed(value: str) -> bool:
 
 
 def passphrase(value: str) -> bool:
-    """Several plain words that make no sentence."""
+    """Whether it is several plain words that form no sentence."""
     plain = _HYPHENED.fullmatch(value) or _WORDS.fullmatch(value)
     return bool(plain) and not _NO_PASSPHRASE.search(re.sub("[-_.]", " ", value))
 
 
 def password(value: str) -> bool:
-    """Whether what stands bare behind the word for a password may be one."""
+    """Whether an unquoted value after a word for "password" may be one."""
     return value.isdigit() or mixed(value) or bool(_SIGNED.search(value)) or passphrase(value)
 
 
@@ -139,7 +142,7 @@ def secret(value: str) -> bool:
 
 
 def row_of_words(text: str, at: int) -> int:
-    """Where a passphrase of several words ends that takes the rest of its line; `at` itself, where there is none."""
+    """Return the end of a passphrase of several words that fills the rest of the line; `at` if there is none."""
     words = _WORDS.match(text, at, at + 400)
     if words is None or (
         not text.startswith(("\n", "\r"), words.end()) and words.end() < len(text)
@@ -149,7 +152,7 @@ def row_of_words(text: str, at: int) -> int:
 
 
 def token(value: str) -> bool:
-    """Whether it is one behind a label as weak as `key`."""
+    """Whether it is a token, if the label is as weak as `key`."""
     return (
         bool(_TOKEN.fullmatch(value))
         and not _UUID.fullmatch(value)
@@ -160,7 +163,7 @@ def token(value: str) -> bool:
 
 
 def jumbled(value: str) -> bool:
-    """Letters, digits and signs mixed as no name, version, date or path has them."""
+    """Whether letters, digits and punctuation are mixed as in no name, version, date or path."""
     if len(value) < 8 or _NUMBERED.fullmatch(value) or location(value):
         return False
     joints = len(_JOINT.findall(value))

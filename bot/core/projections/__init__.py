@@ -1,1 +1,1 @@
-"""What is derived from decided events and owns nothing."""
+"""Views derived from decided events; they own no data."""

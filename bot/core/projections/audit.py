@@ -1,6 +1,6 @@
-"""The audit log in words: who wanted what and where, what the gate said, and what came of it.
+"""Entries of the audit log: who requested what and where, what the gate decided, and the outcome.
 
-What only looks is left out. Of what people write only the digest is kept: the words themselves stand in the session.
+Read-only requests are left out. Of users' texts only the digest is recorded; the texts are in the session.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _LOOKING_VERBS = frozenset({Verb.LOG, Verb.HELPFUL, Verb.UNHELPFUL, Verb.SHOW_BR
 _CHANGES_WITH_EVERY_WORD = frozenset(
     {"updated_at", "conversation", "talk.overheard", "talk.last_spoken"}
 )
-"""What changes of a session with every word."""
+"""Fields of a session that change with every message."""
 
 
 class Decision(StrEnum):
     ALLOWED = "allowed"
-    """By the gate. What comes of it is an entry of its own."""
+    """Allowed by the gate. The outcome is a separate entry."""
     REFUSED = "refused"
     DONE = "done"
     NOTHING = "nothing"
-    """Allowed, and still nothing came of it: a plan that was older, a second press."""
+    """Allowed but without effect: an outdated plan, a second press."""
 
 
 class AuditEntry(Fact):
@@ -51,20 +51,20 @@ class AuditEntry(Fact):
     """The thread."""
     session: str = ""
     event: str = ""
-    """The platform's id of it. The same one twice: the bot was killed in between."""
+    """The platform's id of the event. If it occurs twice, the bot was killed in between."""
     what: str
     about: str = ""
-    """What it was bound to: the digest that was shown, a task, a question, an id."""
+    """What the event refers to: the digest that was shown, a task, a question, an id."""
     digest: str = ""
-    """SHA-256 of what was written; of an approval, of what was approved."""
+    """SHA-256 of the text; for an approval, of what was approved."""
     decision: Decision
     why: str = ""
     before: str = ""
-    """SHA-256 of the line before this one."""
+    """SHA-256 of the preceding line."""
 
 
 def requested_action(event: FromPerson) -> str:
-    """What somebody wants to be done; empty: they only look."""
+    """Return what the person wants done; empty if they only look."""
     match event:
         case Pressed(verb=verb):
             return "" if verb in _LOOKING_VERBS else f"press {verb}"
@@ -104,7 +104,7 @@ def gate_entry(
 
 
 def outcome_entry(before: Session, event: Event, after: Session) -> AuditEntry | None:
-    """What was decided on what somebody wants; and every approval, whoever gave it."""
+    """Return the entry for the decision on a person's request, and for every new approval, whoever gave it."""
     given = _new_approval(before, after)
     if given:
         by, what = given.by, _approved(before, after, given)
@@ -128,12 +128,12 @@ def outcome_entry(before: Session, event: Event, after: Session) -> AuditEntry |
 
 
 def branch_entry(thread: Thread, event: Pressed, at: datetime, why: str) -> AuditEntry:
-    """What came of a press that no session hears."""
+    """Return the entry for the outcome of a press that no session handles."""
     return gate_entry(thread, event, at, Decision.DONE, why, "")
 
 
 def _new_approval(before: Session, after: Session) -> Approval | None:
-    """The approval that was not there before."""
+    """Return the approval that is new, if any."""
     if after.approval.granted != before.approval.granted:
         return after.approval.granted
     more = len(after.approval.given) > len(before.approval.given)
@@ -141,7 +141,7 @@ def _new_approval(before: Session, after: Session) -> Approval | None:
 
 
 def _approved(before: Session, after: Session, given: Approval) -> str:
-    """Where the base is looked at first, an approval is told when it is given, and once more when it takes effect."""
+    # While the base is still being checked, an approval is recorded when it is given, and again when it takes effect.
     if given in before.approval.given:
         return "begun as approved"
     enough = given == after.approval.granted or approval.is_complete(after)
@@ -149,7 +149,7 @@ def _approved(before: Session, after: Session, given: Approval) -> str:
 
 
 def _changed(before: Session, after: Session) -> list[str]:
-    """Which parts of the session are others now; where it stands is spelled out."""
+    """Return which parts of the session have changed; status and phase are spelled out."""
     moves = [
         f"{name} {old} → {new}"
         for name, old, new in (
@@ -194,7 +194,7 @@ def _about(event: FromPerson) -> str:
 
 
 def _digest(event: FromPerson) -> str:
-    """Of the words and files alone."""
+    # Covers only the text and the files.
     match event:
         case Said(text=text, files=files):
             written: object = [text, [[file.name, file.text] for file in files]]

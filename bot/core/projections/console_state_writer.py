@@ -1,4 +1,4 @@
-"""Keeps the console's repl.json in step with the tasks of its sessions, in the background."""
+"""Keeps the console's repl.json up to date with the tasks of its sessions, in the background."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from bot.ports import ReplStates
 log = logging.getLogger("bot.recall")
 
 CONSOLE = "console"
-"""The platform whose sessions are told of there."""
+"""The platform whose sessions are recorded."""
 Selected = Callable[[], dict[str, JsonValue]]
-"""What is selected now: `selected_provider` and `selected_model`."""
+"""Returns the current selection: `selected_provider` and `selected_model`."""
 
 
 class ConsoleState:
-    """Without a file it recalls nothing. One that is broken is left alone: whoever starts the console is told."""
+    """Without a file nothing is recorded. A broken file is left untouched; whoever starts the console is told."""
 
     def __init__(self, states: ReplStates | None = None, selected: Selected = dict) -> None:
         self._states = states
@@ -30,7 +30,7 @@ class ConsoleState:
         self._state: ReplState | None = None
 
     def begin(self, awake: Iterable[Session], now: datetime) -> None:
-        """At the start, when all sessions are back."""
+        """Load the file at the start, when all sessions are restored."""
         if self._states is None:
             return
         try:
@@ -43,17 +43,17 @@ class ConsoleState:
         self._keep(repl_after_restart(state, ours), now)
 
     def note(self, before: Session, after: Session, at: datetime) -> None:
-        """After a decision was saved."""
+        """Record a saved decision."""
         if self._state is None or after.thread.platform != CONSOLE:
             return
         try:
             self._keep(repl_after_decision(self._state, before, after), at)
         except Exception:
-            # its edge: the work goes on, whatever is wrong with what is remembered of it
+            # the work goes on, whatever is wrong with this record
             log.exception("not recalled", extra={"data": {"id": after.id}})
 
     def _keep(self, state: ReplState, at: datetime) -> None:
-        """In memory, come what may: what could not be written now is written with the next change."""
+        # Memory is updated even if the file cannot be written; then the next change writes it.
         old, states = self._state, self._states
         if states is None or old is None:
             return

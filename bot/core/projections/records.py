@@ -1,5 +1,5 @@
-"""What is kept of sessions: the record on disk, what is exported of it, the summary that the repository keeps
-when it has ended, and repl.json.
+"""What is stored of sessions: the record on disk, what is exported of it, the summary kept in the repository at the
+end, and repl.json.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from bot.core.session import Session
 from bot.core.states import IntentStatus, Status, TaskState
 from bot.core.task import Task
 
-# What is saved of a session: its state, what it has heard, what it has still to hear, and what it
-# has still to do.
+# The saved record of a session: its state, the events it has heard, those it still has to decide on, and the actions
+# still to do.
 
 REMEMBERED_EVENTS = 500
-"""How many ids of people's events are kept, to notice one that comes again."""
+"""How many ids of people's events are kept to detect duplicates."""
 
 
 class Record(Living):
@@ -30,40 +30,39 @@ class Record(Living):
     inbox: list[Event] = Field(default_factory=list[Event])
     outbox: list[Action] = Field(default_factory=list[Action])
     heard: list[str] = Field(default_factory=list[str])
-    """Ids of events that came from outside, the newest last."""
+    """Ids of events from outside, newest last."""
 
 
-# A session as it is handed to somebody else: how it began, everything it heard, and where each of
-# that led.
+# The export of a session: its start, every event it heard, and the states and orders that followed from each.
 
 EXPORT_FORMAT = 1
 
 
 class SessionStates(Fact):
-    """Where a session stands, in states alone."""
+    """The states of a session, its tasks and its runs."""
 
     status: str
     phase: str
     tasks: dict[str, str]
-    """By key."""
+    """By the task's key."""
     runs: dict[str, str]
-    """By id: state, and outcome."""
+    """By the run's id: state and outcome."""
 
 
 class DecidedEvent(Fact):
-    """One event that was decided on."""
+    """One decided event."""
 
     event: Event
     stand: SessionStates
     orders: tuple[str, ...] = ()
-    """Keys of what had to be under way then."""
+    """Keys of the orders that were due then."""
     answered: tuple[str, ...] = ()
-    """Keys of orders whose answers waited to be heard."""
+    """Keys of orders whose results waited in the inbox."""
 
 
 class EventHistory(Fact):
     start: Record
-    """As far back as is known: of a long session the journal was written anew, and its beginning is gone."""
+    """The earliest known record. The journal of a long session is compacted, which drops its beginning."""
     steps: tuple[DecidedEvent, ...] = ()
 
 
@@ -74,7 +73,7 @@ class FileMark(Fact):
 
 
 class Manifest(Fact):
-    """What an archive holds."""
+    """What an archive contains."""
 
     format: int = EXPORT_FORMAT
     program: str
@@ -93,15 +92,15 @@ def states_of(session: Session) -> SessionStates:
     )
 
 
-# The summary of an ended session, as it is kept in the repository. It holds nothing of what went
-# on inside an agent.
+# The summary of an ended session, as it is kept in the repository. It contains nothing of what happened inside an
+# agent.
 
 
 class HistoryOutcome(StrEnum):
     SUCCESS = "success"
     FAILED = "failed"
     ESCALATED = "escalated"
-    """It was left to a person: discarded, or only a part of it was done."""
+    """Left to a person: discarded, or only partly done."""
 
 
 class StepResult(Fact):
@@ -127,7 +126,7 @@ class History(Fact):
 
 
 def history_of(session: Session) -> History | None:
-    """None: it is not over, or was carried out in other sessions."""
+    """Return the summary, or `None` if the session is not over or was carried out in other sessions."""
     if not session.over or (session.request.destination and not session.tasks):
         return None
     intent, outcome = session.intent, _outcome(session)
@@ -210,14 +209,14 @@ def _seconds(task: Task) -> int | None:
     return max(0, int((task.completed_at - task.started_at).total_seconds()))
 
 
-# What stands in repl.json, and how it follows the tasks of the console's sessions.
+# The contents of repl.json, and how they follow the tasks of the console's sessions.
 
 E105 = "E105"
-"""The code of a repl.json that cannot be read."""
+"""The error code of an unreadable repl.json."""
 
 
 class ReplState(Fact):
-    """All that stands in repl.json: these five keys and no other."""
+    """The complete contents of repl.json: these five keys and no others."""
 
     selected_provider: Literal["claude-code", "openai", "anthropic"] | None
     selected_model: str | None = Field(min_length=1)
@@ -240,7 +239,10 @@ _LOG_ENDED = (TaskLogStatus.COMPLETE, TaskLogStatus.INCOMPLETE, TaskLogStatus.ER
 
 
 def repl_after_decision(state: ReplState, before: Session, after: Session) -> ReplState:
-    """What a decision has made of the tasks. Whatever went wrong with it: what does not run is not current."""
+    """Return the state after a decision.
+
+    A task that does not run is never the current one, whatever went wrong with it.
+    """
     current, last = state.current_task_id, state.last_task_id
     for task in after.tasks:
         was = before.task(task.id)
@@ -260,7 +262,7 @@ def repl_after_decision(state: ReplState, before: Session, after: Session) -> Re
 
 
 def repl_after_restart(state: ReplState, awake: Iterable[Session]) -> ReplState:
-    """At a start: what was running may have ended in the meantime, or its session may be gone."""
+    """Return the state at the start of the bot: a running task may have ended meanwhile, or its session may be gone."""
     sessions = tuple(awake)
     running = [task.id for one in sessions for task in one.tasks if _runs(one, task)]
     current, last = state.current_task_id, state.last_task_id

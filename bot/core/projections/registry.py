@@ -1,5 +1,5 @@
-"""What is kept in a repository beside its code: intents, drafts and observations; and which of these are out of
-date, seen from the files they rest on.
+"""What a repository keeps beside its code: intents, drafts and observations; and which of these are out of date, judged
+by the files they refer to.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from bot.core.intent import Intent, Risk
 from bot.core.naming import derived_id
 from bot.core.states import IntentStatus
 
-# What agents and the bot noticed while they did something else. It is not sorted: whoever reads
-# an observation judges it by what it says.
+# What agents and the bot noticed in passing. Observations have no categories: whoever reads one judges it by its
+# content.
 
 MOST_OF_A_RUN = 20
 LONGEST_OBSERVATION = 1_000
-"""Characters of one."""
+"""Characters of one observation."""
 LONGEST_REF = 300
 MOST_EVIDENCE = 10
 MOST_LINES = 500
@@ -35,7 +35,7 @@ class EvidenceType(StrEnum):
 
 
 class Observer(StrEnum):
-    """Who noticed it."""
+    """Who made an observation."""
 
     IMPLEMENT = "implement"
     REFLECT = "reflect"
@@ -43,7 +43,7 @@ class Observer(StrEnum):
 
 
 class Ground(Fact):
-    """What an observation rests on. `ref` names it: a path, the name of a history …"""
+    """What an observation is based on. `ref` names it: a path, the name of a history …"""
 
     type: EvidenceType
     ref: str
@@ -61,7 +61,7 @@ class Observation(Fact):
 
 
 class _WrittenObservation(BaseModel):
-    """A line of what an agent wrote. What else it says is not heard."""
+    """One line of an agent's observations; unknown keys are ignored."""
 
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
     content: str = Field(min_length=1, max_length=LONGEST_OBSERVATION)
@@ -71,9 +71,9 @@ class _WrittenObservation(BaseModel):
 def parse_observations(
     text: str, run: str, intent: str, at: AwareDatetime
 ) -> tuple[Observation, ...]:
-    """What the agent of a run wrote down, one JSON object a line. What is none is passed over.
+    """Parse the observations of a run, one JSON object per line.
 
-    Their ids follow from the run, so that writing them down twice writes them once.
+    Invalid lines are skipped. The ids are derived from the run, so that reading the file twice adds nothing.
     """
     found = {told.content: told for told in _valid_lines(text)}
     return tuple(
@@ -104,11 +104,11 @@ def is_valid_ref(ref: str) -> bool:
     return 0 < len(ref) <= LONGEST_REF and ref.isprintable()
 
 
-# Intents as files: what a file says of one, and what may be changed in it.
+# Intents as files: what a file says about an intent, and what may be changed in it.
 
 
 class FiledIntent(Fact):
-    """An intent, and what its file says besides. The intent's id is the file's name without its ending."""
+    """An intent, and what else its file says. The intent's id is the file's name without its extension."""
 
     intent: Intent
     session: str = ""
@@ -116,26 +116,26 @@ class FiledIntent(Fact):
     draft: str = ""
     """A digest of the draft it was made from."""
     observations: tuple[str, ...] = ()
-    """Ids of those it was made from."""
+    """Ids of the observations it was made from."""
 
 
 class IntentEdit(Fact):
-    """What the bot has to say about an intent. Everything else in the file is the people's."""
+    """What the bot writes into an intent's file. Everything else in the file belongs to its authors."""
 
     status: IntentStatus | None = None
     session: str | None = None
     type: str = ""
-    """Written where nobody has said which it is; so is the risk."""
+    """Written only if the file does not have one; so is the risk."""
     risk: Risk | None = None
     answers: Mapping[str, str | None] = Field(default_factory=dict[str, str | None])
-    """By the text of the question. An answer that stands there already is left alone."""
+    """By the text of the question. An existing answer is left unchanged."""
 
 
 class IntentDraft(Fact):
-    """What somebody wrote down as a Markdown file, to become an intent."""
+    """A Markdown file that somebody wrote to be made an intent."""
 
     name: str
-    """Of its file."""
+    """The name of its file."""
     digest: str
     title: str
     body: str
@@ -145,43 +145,42 @@ class IntentDraft(Fact):
 
 
 class RegistryContents(Fact):
-    """Everything that lies in a repository's registry, and what of it could not be read, a sentence each."""
+    """Everything in a repository's registry, and what could not be read, one sentence each."""
 
     intents: tuple[FiledIntent, ...] = ()
     drafts: tuple[IntentDraft, ...] = ()
     problems: tuple[str, ...] = ()
 
     def find(self, id: str) -> FiledIntent | None:
-        """By its name, or a beginning that no other has."""
+        """Return the intent by its name or a unique prefix of it."""
         exact = [filed for filed in self.intents if filed.intent.id == id]
         like = exact or [f for f in self.intents if id and f.intent.id.startswith(id)]
         return like[0] if len(like) == 1 else None
 
 
 class ObservationList(Fact):
-    """All observations of a repository, the oldest first."""
+    """All observations of a repository, oldest first."""
 
     observations: tuple[Observation, ...] = ()
     problem: str = ""
     """Why they could not be read."""
 
 
-# What is known of a repository and no longer true, seen from the files it rests on. Nobody is
-# asked.
+# What is known of a repository and no longer true, judged by the files it refers to. No model is asked.
 
 _PATH = re.compile(r"[^\s`'\"(),:;]*/?[^\s`'\"(),:;/]+\.[A-Za-z0-9]{1,8}")
 FileAges = Mapping[str, datetime | None]
-"""When each file was changed last; None: it is not there."""
+"""When each file was last changed; `None` if it does not exist."""
 
 
 def files_to_check(observations: Sequence[Observation]) -> tuple[str, ...]:
-    """What must be looked at to tell."""
+    """Return the files whose ages `find_stale` needs."""
     found = (path for one in observations for ground in one.evidence if (path := path_of(ground)))
     return tuple(dict.fromkeys(found))
 
 
 def path_of(ground: Ground) -> str:
-    """The file that a ground names; empty: it names something else."""
+    """Return the file that a ground names; empty if it names something else."""
     if ground.type in (EvidenceType.FILE, EvidenceType.SKILL):
         return ground.ref
     decision = ground.type is EvidenceType.DECISION
@@ -195,7 +194,10 @@ def find_stale(
     ages: FileAges,
     at: datetime,
 ) -> tuple[Observation, ...]:
-    """As observations of their own. Their ids follow from what they say, so that the same is told once."""
+    """Return what is out of date as observations.
+
+    Their ids are derived from their content, so that each is reported once.
+    """
     found = [*_of_observations(observations, histories, ages), *_of_intents(intents)]
     return tuple(
         Observation(

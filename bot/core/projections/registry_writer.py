@@ -1,6 +1,7 @@
-"""Keeps the registry of a repository in step with its sessions, in the background: their intents while they go on, their history at the end.
+"""Keeps a repository's registry up to date with its sessions, in the background: their intents while they go on, their
+history at the end.
 
-The session is the truth: what was lost is made good at its next change, or at the next start.
+The session is the truth: anything missed is written at its next change or at the next start.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ log = logging.getLogger("bot.registrar")
 
 FOLDER = ".forge"
 LATELY = 10
-"""Sessions that have ended, whose history is looked for at the start."""
+"""Ended sessions whose history is checked at the start."""
 Hide = Callable[[str, str], Awaitable[None]]
 
 
 class RegistryWriter:
-    """Without a registry nothing is kept. `hide` keeps a folder of a repository out of its status."""
+    """Without a registry nothing is written. `hide` excludes a folder of a repository from git's status."""
 
     def __init__(
         self,
@@ -44,18 +45,18 @@ class RegistryWriter:
         self._writing: asyncio.Task[None] | None = None
         self._hidden: set[str] = set()
         self._lying: dict[str, frozenset[str]] = {}
-        """Drafts that were there at the last look-around, by repository."""
+        """Drafts seen at the last look, by repository."""
         self._problems: dict[str, str] = {}
         self.ended: Callable[[Session], None] = lambda session: None
-        """Told of each session whose history was written for the first time."""
+        """Called with each session whose history was written for the first time."""
 
     def note(self, before: Session, after: Session) -> None:
-        """What a decision has changed. Returns at once, and never fails."""
+        """Queue what a decision has changed. Returns at once and never raises."""
         if after.intent != before.intent or after.over != before.over:
             self._add(after)
 
     async def catch_up(self, awake: Iterable[Session], lately: Iterable[Session]) -> None:
-        """At the start: what the last life of the bot did not come to write."""
+        """At the start, write what the previous run of the bot did not."""
         for session in awake:
             self._add(session)
         if self.registry is None:
@@ -70,11 +71,11 @@ class RegistryWriter:
                 self._add(session)
 
     def problem(self, repository: str) -> str:
-        """Why the last try to write there did not work; empty: it did."""
+        """Why the last write to this repository failed; empty if it succeeded."""
         return self._problems.get(repository, "")
 
     async def written(self) -> None:
-        """Returns when what was noted so far is written, or could not be."""
+        """Wait until everything queued so far is written, or could not be."""
         while self._writing is not None and not self._writing.done():
             await asyncio.wait([self._writing])
 
@@ -82,14 +83,16 @@ class RegistryWriter:
         await self.written()
 
     async def pick_up(self, repository: str, clock: Clock) -> tuple[str, ...]:
-        """Drafts become intents. Safe to do twice: an intent knows which draft it was made from."""
+        """Turn drafts into intents. Idempotent: an intent knows the draft it was made from."""
         if self.registry is None:
             return ()
         drafts = (await self.registry.shelf(repository)).drafts
         return await self._all_taken(repository, drafts, clock)
 
     async def take_up(self, repository: str, clock: Clock) -> tuple[str, ...]:
-        """The same, unasked: only what looks as it did the last time, for somebody may still be writing."""
+        """Like `import_drafts`, but periodically: takes only drafts unchanged since the last look, as somebody may
+        still be writing.
+        """
         if self.registry is None:
             return ()
         drafts = (await self.registry.shelf(repository)).drafts
@@ -106,7 +109,7 @@ class RegistryWriter:
         return tuple([await self._taken(repository, draft, clock) for draft in drafts])
 
     async def file(self, repository: str, filed: FiledIntent) -> str:
-        """A new intent that no session carries out yet. Its id."""
+        """Store a new intent that no session carries out yet; return its id."""
         registry = self.required()
         await self._hidden_in(repository)
         return await registry.add(repository, self._masker.mask_model(filed))
@@ -153,7 +156,7 @@ class RegistryWriter:
             except PortError as trouble:
                 self._trouble(session.repository.path, trouble)
             except Exception:
-                # the registrar's edge: the work goes on, whatever is wrong with what is said about it
+                # the work goes on, whatever is wrong with the registry
                 log.exception("not kept", extra={"data": {"id": session.id}})
 
     async def _keep(self, session: Session) -> None:
@@ -165,7 +168,8 @@ class RegistryWriter:
         try:
             await self._keep_intent(registry, session)
         except Refused as refusal:
-            # broken by hand, or run anew in another session: the history is kept all the same
+            # the intent's file was broken by hand, or another session has taken it over: the history is written all the
+            # same
             self._trouble(session.repository.path, refusal)
         if history := history_of(session):
             first = session.short not in await registry.histories(session.repository.path)
@@ -175,7 +179,7 @@ class RegistryWriter:
                 self.ended(session)
 
     async def _keep_intent(self, registry: Registry, session: Session) -> None:
-        """One that was begun from a file is changed there; any other gets a file of its own."""
+        # A session that was started from an intent's file changes that file; any other gets a new file.
         intent, id = session.intent, session.intent.id
         if not session.from_registry:
             titled = intent.model_copy(update={"title": session.title})
@@ -201,6 +205,6 @@ class RegistryWriter:
 
 
 def _name(draft: IntentDraft) -> str:
-    """As its author named it, as far as that can name a file."""
+    """Return a name close to the draft's own that is valid for a file."""
     stem = PurePath(draft.name).stem
     return slug(stem) or slug(draft.title) or f"draft-{draft.digest[:8]}"

@@ -1,6 +1,7 @@
-"""What a task's log says of a decided event: what differs in the task before and after it, and what people and the model said.
+"""The entries of a task's log that follow from a decided event: what changed in the task, and what people and the model
+said.
 
-Every entry has an id made from what happened, so that it can be found out twice and written once.
+Ids of entries are derived from the event, so that an entry found twice is written once.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _MOST = 200
 
 
 def log_entries(before: Session, event: Event, after: Session) -> dict[str, list[LogEntry]]:
-    """By task id; a task whose log only has to be brought up to date is there with nothing."""
+    """Return the new entries by task id. A task without new entries is included if its log must be updated."""
     old = {task.id: task for task in before.tasks if is_logged(before, task)}
     found: dict[str, list[LogEntry]] = {}
     for task in after.tasks:
@@ -53,7 +54,7 @@ def log_entries(before: Session, event: Event, after: Session) -> dict[str, list
 
 
 def known_entries(session: Session, task: Task) -> list[LogEntry]:
-    """Everything the session itself still knows of a task: what a log must hold at least."""
+    """Return every entry that the session itself can reconstruct: what the log must contain at least."""
     known = [*opening(session, task), *_differing(session, None, task, session.updated_at)]
     return in_order(known)
 
@@ -61,7 +62,7 @@ def known_entries(session: Session, task: Task) -> list[LogEntry]:
 def missing_entries(
     session: Session, task: Task, log: TaskLog | None, new: Iterable[LogEntry]
 ) -> list[LogEntry]:
-    """What a log does not hold yet: of `new`, and of all that the session knows itself."""
+    """Return the entries that a log lacks: of `new`, and of all that the session itself knows."""
     held = {entry.id for entry in log.events} if log else set[str]()
     fresh = {entry.id: entry for entry in new if entry.id not in held}
     since = log.events[-1].timestamp if log and log.events and log.dropped else None
@@ -74,12 +75,12 @@ def missing_entries(
 
 
 def in_order(entries: Iterable[LogEntry]) -> list[LogEntry]:
-    """By time, the request before all others."""
+    """Return the entries by time, the request first."""
     return sorted(entries, key=lambda entry: (entry.id != OPENING, entry.timestamp))
 
 
 def opening(session: Session, task: Task) -> Iterator[LogEntry]:
-    """The request, and what was asked and answered about it."""
+    """Yield the request, and the questions and answers about it."""
     intent, began = session.intent, session.created_at
     asked: dict[str, JsonValue] = {"text": intent.body or intent.title, "by": str(session.owner)}
     asked["task"] = f"{task.key} {task.name}"
@@ -112,7 +113,7 @@ def _differing(session: Session, was: Task | None, task: Task, at: datetime) -> 
 
 
 def _end(session: Session, task: Task, at: datetime) -> LogEntry:
-    """It is over, or can go no further without a person."""
+    """Return the entry that ends a log: the task is over, or cannot go on without a person."""
     status, log_status = status_of(session, task), status_of_log(session, task)
     content: dict[str, JsonValue] = {"status": status.value, "state": task.state.value}
     there = [file.path for file in task.verified_files if file.exists]
@@ -153,12 +154,11 @@ def _said(before: Session, event: Event, was: Task | None, task: Task) -> Iterat
 
 
 def _model(event: Result) -> dict[str, JsonValue]:
-    """Which one was asked."""
     return {"provider": event.usage.provider, "model": event.usage.model}
 
 
 def _is_about(event: FromPerson, was: Task | None, task: Task) -> bool:
-    """Pressed on its card, or something that changed it."""
+    """Whether the event was pressed on this task's card, or has changed the task."""
     if isinstance(event, Pressed) and event.about.partition(":")[0] == task.id:
         return True
     if was is None:
@@ -181,7 +181,7 @@ def _response(event: FromPerson) -> LogEntry:
 
 
 def _concerns(before: Session, event: Result, task: Task) -> bool:
-    """Whether what the model answered was asked about this task."""
+    """Whether this reply of the model is about this task."""
     if isinstance(event, StepChosen):
         was = before.task(task.id)
         return bool(was and was.choice and was.choice.id == event.step_id)
@@ -194,7 +194,7 @@ def _answer(event: Result) -> str:
     return event.verdict.outcome.value if isinstance(event, WorkJudged) else "text"
 
 
-# A task's runs, what git showed of its work, and its tests, as entries of its log.
+# Entries for a task's runs, what git showed of its work, and its tests.
 
 _BEFORE_A_RUN = (TaskState.PENDING, TaskState.READY)
 
@@ -202,7 +202,7 @@ LogContent = dict[str, JsonValue]
 
 
 def headline(id: str, type: LogEventType, at: datetime, content: LogContent) -> LogEntry:
-    """What everybody wants to know."""
+    """Return an entry that is shown in every view."""
     return LogEntry(
         id=id,
         event_type=type,
@@ -213,7 +213,7 @@ def headline(id: str, type: LogEventType, at: datetime, content: LogContent) -> 
 
 
 def detail(id: str, type: LogEventType, at: datetime, content: LogContent) -> LogEntry:
-    """What is told to who asks for all of it."""
+    """Return an entry that is shown only in the full view."""
     return LogEntry(
         id=id, event_type=type, timestamp=at, visibility_level=Visibility.FULL, content=content
     )
@@ -243,7 +243,7 @@ def _begun(was: Task | None, task: Task, run: Run, *, first: bool) -> Iterator[L
 
 
 def _asking(run: Run, at: datetime) -> LogEntry:
-    """The program in its pane waits for a person."""
+    """Return the entry for a program in the pane that waits for a person."""
     content = _blocked(run)
     if run.dialog:
         content |= {"detected_pattern": run.dialog.title}
@@ -272,13 +272,13 @@ def _blocked(run: Run) -> LogContent:
     if blocked := blocked_run(run):
         content |= {"blocked_reason": blocked.reason.value, "timeout_ms": blocked.milliseconds}
         content["terminated_by"] = blocked.by.value if blocked.by else None
-        # what it is asked to end with; what lives on five seconds later is killed
+        # the process group gets SIGTERM; what is still alive five seconds later is killed
         content["termination_signal"] = "SIGTERM" if blocked.by else None
     return content
 
 
 def work_entries(was: Task | None, task: Task, at: datetime) -> Iterator[LogEntry]:
-    """What git says lies there, each time it looks otherwise."""
+    """Yield an entry each time git shows a different state of the work."""
     found = task.work
     if found is None or (was is not None and was.work == found and was.work_run == task.work_run):
         return

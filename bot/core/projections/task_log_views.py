@@ -1,6 +1,7 @@
-"""Task logs as they are shown and listed: the head of a log, the index of a session, tables for a card, and a session told in turns.
+"""Task logs as they are shown and listed: the head of a log, the index of a session, tables for a card, and a session
+as turns.
 
-All drawn from the session and its entries, never remembered.
+All computed from the session and its entries, never stored.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ from bot.core.states import Status, TaskState
 from bot.core.task import Task
 from bot.core.text import counted, cut
 
-# The head of a task's log: drawn from the session as it stands.
+# The head of a task's log, computed from the session's state.
 
 ENDS = (LogEventType.TASK_COMPLETED, LogEventType.TASK_INCOMPLETE, LogEventType.TASK_ERROR)
 _FILES, _TEXT, _PROMPT = 1000, 4000, 100
@@ -67,7 +68,7 @@ _FILES, _TEXT, _PROMPT = 1000, 4000, 100
 def task_log(
     session: Session, task: Task, events: Sequence[LogEntry] = (), dropped: int = 0
 ) -> TaskLog:
-    """Its texts are as long as they are: `shortened_log` cuts them when they are masked."""
+    """Return the log of a task with texts of full length; `shortened_log` cuts them after masking."""
     status, blocked = status_of_log(session, task), blocked_run(task.run)
     failed = status in (TaskLogStatus.INCOMPLETE, TaskLogStatus.ERROR)
     return TaskLog(
@@ -102,7 +103,7 @@ def task_log(
 
 
 def with_events(log: TaskLog, task: Task, events: Sequence[LogEntry]) -> TaskLog:
-    """The same log with these events: what is drawn from them is drawn anew."""
+    """Return the log with these events, and everything that is computed from them updated."""
     return log.model_copy(
         update={
             "events": tuple(events),
@@ -113,7 +114,7 @@ def with_events(log: TaskLog, task: Task, events: Sequence[LogEntry]) -> TaskLog
 
 
 def shortened_log(log: TaskLog) -> TaskLog:
-    """Texts cut to what a log's head holds: once they are masked, for half a secret is not known for one."""
+    """Cut the texts to their limits. Call it after masking only: half a secret would not be recognised."""
     said = log.executor_summary
     return log.model_copy(
         update={
@@ -125,7 +126,7 @@ def shortened_log(log: TaskLog) -> TaskLog:
 
 
 def slim_log(log: TaskLog) -> TaskLog:
-    """What is kept of a log when room is needed: how it began and how it ended."""
+    """Return the log reduced to its beginning and end, for when space is needed."""
     ends = [entry for entry in log.events if entry.event_type in ENDS][-1:]
     kept = tuple(dict.fromkeys(entry.id for entry in (*log.events[:1], *ends)))
     events = tuple(entry for entry in log.events if entry.id in kept)
@@ -148,7 +149,7 @@ def _reason(session: Session, task: Task) -> str:
 
 
 def _ended_at(task: Task, events: Sequence[LogEntry]) -> datetime | None:
-    """Of a task that is over: when that was told."""
+    """Return when the end of a finished task was logged."""
     if task.state not in OVER:
         return None
     told = [entry.timestamp for entry in events if entry.event_type in ENDS]
@@ -209,13 +210,13 @@ def _sum(events: Sequence[LogEntry], name: str) -> int:
     return sum(value for value in values if isinstance(value, int))
 
 
-# The index of a session's logs, and what the logs say of the session itself.
+# The index of a session's logs, and the logs' view of the session itself.
 
 MAIN_THREAD, BACKGROUND_THREAD, SYSTEM_THREAD = "thr_001", "thr_002", "thr_003"
 
 
 def unlogged(session: Session, logs: Iterable[TaskLog | IndexEntry]) -> tuple[str, ...]:
-    """Keys of the tasks that should have a log and have none."""
+    """Return the keys of tasks that should have a log and have none."""
     there = {log.task_id if isinstance(log, TaskLog) else log.external_task_id for log in logs}
     return tuple(t.key for t in session.tasks if is_logged(session, t) and t.id not in there)
 
@@ -250,7 +251,7 @@ def task_log_index(session: Session, entries: Sequence[IndexEntry]) -> TaskLogIn
 
 
 def session_log(session: Session, runner: LoggedRunner | None = None) -> SessionLog:
-    """Its thread in the chat, the work of the agents, and what the bot does by itself."""
+    """Return the session with its three threads: the chat, the agents' work, and what the bot does by itself."""
     kinds = (
         (MAIN_THREAD, ThreadType.MAIN),
         (BACKGROUND_THREAD, ThreadType.BACKGROUND),
@@ -280,7 +281,7 @@ def session_log(session: Session, runner: LoggedRunner | None = None) -> Session
     )
 
 
-# Logs on a card: all of a session in a table, or one of a task, in its summary or in full.
+# Logs on a card: all logs of a session as a table, or one task's log in summary or in full.
 
 _ROWS = {Visibility.SUMMARY: 40, Visibility.FULL: 80}
 _LINE = {Visibility.SUMMARY: 160, Visibility.FULL: 400}
@@ -288,7 +289,7 @@ _NOT_SAID = frozenset({"run_id", "number", "verification_root", "status", "state
 
 
 def log_blocks(logs: Sequence[TaskLog], task: str = "", level: str = "") -> tuple[Element, ...]:
-    """`task` is a key, an id or the log's own number; an unknown level is the summary."""
+    """Lay out the logs. `task` is a key, an id or a log's number; an unknown `level` means the summary."""
     if not logs:
         return (Text(text="There is nothing to show yet."),)
     if not task:
@@ -302,7 +303,7 @@ def log_blocks(logs: Sequence[TaskLog], task: str = "", level: str = "") -> tupl
 
 
 def find_log(logs: Sequence[TaskLog], name: str) -> TaskLog | None:
-    """By key or id of the task, or by the number of the log."""
+    """Return the log with this task key, task id or log number."""
     wanted = name.strip().lower()
     for number, log in enumerate(logs, 1):
         if wanted in (log.key.lower(), log.task_id.lower(), f"task-{number:03d}"):
@@ -360,7 +361,7 @@ def _row(entry: LogEntry, longest: int) -> tuple[str, ...]:
 
 
 def _plain(value: JsonValue) -> str:
-    """On one line, and not longer than any line is."""
+    """Return the value on a single line of limited length."""
     if isinstance(value, list):
         return ", ".join(filter(None, map(_plain, value[:20])))
     if isinstance(value, dict):
@@ -368,7 +369,7 @@ def _plain(value: JsonValue) -> str:
     return "" if value is None else " ".join(str(value)[: _LINE[Visibility.FULL]].split())
 
 
-# A session told in turns, as other programs know them: what set each off, and how it ended.
+# A session as turns, a format of other programs: what started each turn, and how it ended.
 
 
 class RunTrigger(StrEnum):
@@ -398,7 +399,7 @@ _THREADS = {
 
 
 def session_turns(session_id: str, steps: Sequence[DecidedEvent]) -> tuple[Turn, ...]:
-    """A turn lasts until something sets off the next one."""
+    """Return the turns of a session. A turn lasts until the next trigger."""
     begun = [(at, trigger) for at, step in enumerate(steps) if (trigger := _trigger(step.event))]
     ends = [at for at, _ in begun[1:]] + [len(steps)]
     return tuple(_told(session_id, steps, list(zip(begun, ends, strict=True))))
@@ -424,7 +425,7 @@ def _told(
 
 
 def _trigger(event: Event) -> RunTrigger | None:
-    """None: it belongs to the turn under way."""
+    """Return what the event starts, or `None` if it belongs to the current turn."""
     match event:
         case Pressed(verb=Verb.MORE) | Continued() | Begun():
             return RunTrigger.CONTINUATION

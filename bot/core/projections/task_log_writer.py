@@ -1,6 +1,7 @@
 """Writes the logs of tasks in the background.
 
-Nobody waits for it, and a failure is only logged: what was lost (a kill, a full disk) is made good by the next note of the task.
+Nobody waits for it, and failures are only logged: anything missed (a kill, a full disk) is written with the task's next
+entry.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from bot.ports import Logs
 log = logging.getLogger("bot.logbook")
 
 MOST = 20_000
-"""Entries of a session that wait to be written. More are not kept."""
+"""Most entries of a session that wait to be written; further ones are dropped."""
 TRIES = 3
 
 
@@ -45,11 +46,11 @@ class TaskLogWriter:
         self._writing: asyncio.Task[None] | None = None
 
     def note(self, before: Session, event: Event, after: Session) -> None:
-        """What a decided event means for the logs. Returns at once, and never fails."""
+        """Queue the log entries of a decided event. Returns at once and never raises."""
         try:
             found = log_entries(before, event, after)
         except Exception:
-            # the logbook's edge: the work goes on, whatever is wrong with what is said about it
+            # the work goes on, whatever is wrong with its logs
             log.exception("not logged", extra={"data": {"event": event.kind, "id": after.id}})
             return
         if found:
@@ -58,9 +59,9 @@ class TaskLogWriter:
     async def catch_up(
         self, sessions: Iterable[Session], find: Callable[[str], Session | None] = lambda _: None
     ) -> None:
-        """At the start: tidy, then make good what the last life of the bot did not come to write.
+        """At the start, tidy up and write what the previous run of the bot did not.
 
-        `sessions` are those that are not over; `find` knows the others.
+        `sessions` are the unfinished ones; `find` returns the others.
         """
         open_ones = {session.id: session for session in sessions}
         await self._tried("tidy", self._logs.tidy)
@@ -71,7 +72,10 @@ class TaskLogWriter:
                 self._add(session, {task.id: [] for task in tasks})
 
     async def settle(self, session: Session) -> dict[str, PortError]:
-        """At the end nothing is taken on trust: the ids of tasks that are over and whose log cannot be kept, and why."""
+        """At the end, check that the logs are complete.
+
+        Return the ids of finished tasks whose log cannot be stored, with the error.
+        """
         await self.written()
         lost: dict[str, PortError] = {}
         for task in (task for task in session.tasks if task.state in OVER):
@@ -83,17 +87,17 @@ class TaskLogWriter:
         return lost
 
     async def read(self, session_id: str) -> tuple[TaskLog, ...]:
-        """The logs with everything noted so far. Raises PortError."""
+        """Return the logs with everything queued so far. Raises PortError."""
         await self.written()
         return await self._logs.read(session_id)
 
     async def written(self) -> None:
-        """Returns when what was noted so far is written, or could not be."""
+        """Wait until everything queued so far is written, or could not be."""
         if self._writing is not None:
             await asyncio.wait([self._writing])
 
     async def close(self) -> None:
-        """What could not be written before is tried once more."""
+        """Write what is queued, and retry once what could not be written before."""
         await self.written()
         self._begin()
         await self.written()
@@ -111,7 +115,7 @@ class TaskLogWriter:
             self._writing = asyncio.create_task(self._write(), name="logbook")
 
     async def _write(self) -> None:
-        """Until nothing waits any more, or nothing can be written now: then the next note tries again."""
+        # Stops when nothing is queued, or when nothing can be written now; then the next note tries again.
         while self._waiting:
             session_id = next(iter(self._waiting))
             waiting = self._waiting.pop(session_id)
@@ -137,13 +141,13 @@ class TaskLogWriter:
             return ()
 
     async def _tried(self, what: str, work: Callable[[], Awaitable[None]]) -> bool:
-        """False: it may work later. A bug is told, and what it was about let go."""
+        """Do the work. Return `False` if it may succeed later; after a bug it is logged and dropped."""
         try:
             await work()
         except PortError as trouble:
             log.warning("not logged", extra={"data": {"what": what, "why": trouble.reason}})
             return False
         except Exception:
-            # the logbook's edge: see `note`
+            # the work goes on, see `note`
             log.exception("not logged", extra={"data": {"what": what}})
         return True

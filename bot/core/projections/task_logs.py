@@ -1,6 +1,6 @@
-"""One log of events per task: the forms in which logs are kept, their words for states, and their bounds.
+"""The stored forms of task logs, one log per task: their states and their size limits.
 
-Names and spellings are those other programs know, ours stand beside them.
+Names and spellings are those of existing programs, extended by our own.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class TerminatedBy(StrEnum):
 
 
 class SessionPhase(StrEnum):
-    """How far it is, in the seven words of a runner."""
+    """The session's progress in the seven terms that runners use."""
 
     REQUIREMENT_ANALYSIS = "REQUIREMENT_ANALYSIS"
     TASK_DECOMPOSITION = "TASK_DECOMPOSITION"
@@ -94,7 +94,7 @@ class LogEntry(Fact):
     """One thing that happened to a task."""
 
     id: str
-    """Made from what happened, so that nothing is written twice."""
+    """Derived from what happened, so that nothing is written twice."""
     event_type: LogEventType
     timestamp: AwareDatetime
     visibility_level: Visibility
@@ -112,7 +112,7 @@ class ArtifactList(Fact):
 
 
 class EvidenceSummary(Fact):
-    """What was found of the files a task was to bring."""
+    """Which of the files that a task should deliver were found."""
 
     files_expected: tuple[str, ...] = ()
     files_verified: tuple[str, ...] = ()
@@ -123,10 +123,10 @@ class EvidenceSummary(Fact):
 
 
 class TaskLogSummary(Fact):
-    """A log, counted."""
+    """A log in figures."""
 
     total_events: int = 0
-    """Those that were dropped for want of room included."""
+    """Including events that were dropped for lack of space."""
     summary_events: int = 0
     full_events: int = 0
     total_tokens_input: int = 0
@@ -153,7 +153,7 @@ class TaskLog(Fact):
     masked: bool = True
     events: tuple[LogEntry, ...] = ()
     dropped: int = 0
-    """How many events had to go for want of room, the oldest first."""
+    """How many events were dropped for lack of space, oldest first."""
     thread_id: str = ""
     run_id: str | None = None
     parent_task_id: str | None = None
@@ -170,7 +170,7 @@ class TaskLog(Fact):
 
 
 class IndexEntry(Fact):
-    """A line of a session's index: one log of a task."""
+    """One log in a session's index."""
 
     task_id: str
     """The log's own number: task-001."""
@@ -210,15 +210,15 @@ class LoggedRun(Fact):
 
 
 class LoggedRunner(Fact):
-    """The program that writes the logs, and how it is set."""
+    """The program that writes the logs, and its settings."""
 
     version: str = ""
     configuration: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
-    """Without secrets, and without who may do what."""
+    """Without secrets and permissions."""
 
 
 class SessionLog(Fact):
-    """What the logs say of the session itself."""
+    """The logs' view of the session itself."""
 
     session_id: str
     started_at: AwareDatetime
@@ -226,7 +226,7 @@ class SessionLog(Fact):
     runner_version: str = ""
     configuration: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
     current_phase: SessionPhase | None = None
-    """None: of a log that was written before this was told."""
+    """`None` in logs written before this field existed."""
     status: OverallStatus | None = None
     continuation_approved: bool = False
     limit_violations: tuple[LimitViolation, ...] = ()
@@ -236,7 +236,7 @@ class SessionLog(Fact):
     runs: tuple[LoggedRun, ...] = ()
 
 
-# How a task and its run stand, in the words of the logs.
+# The states of a task and its run in the terms of the logs.
 
 OVER = (TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELLED, TaskState.REPLACED)
 _CARRIED_OUT = (Phase.EXECUTING, Phase.FINISHING, Phase.DONE)
@@ -254,21 +254,21 @@ _AT_WORK = (TaskState.READY, TaskState.RUNNING, TaskState.NEEDS_CONTINUATION)
 
 
 class BlockedRun(NamedTuple):
-    """How an agent came to stand still."""
+    """Why an agent is blocked."""
 
     reason: BlockedReason
     by: TerminatedBy | None
-    """Who ended it; none: nobody has."""
+    """Who ended it; `None` if nobody did."""
     milliseconds: int
 
 
 def is_logged(session: Session, task: Task) -> bool:
-    """A plan that nobody has approved has no logs yet; a task that is over always has one."""
+    """Whether the task has a log: not before its plan is approved, but always once it is over."""
     return session.phase in _CARRIED_OUT or task.state is not TaskState.PENDING or bool(task.runs)
 
 
 def status_of_log(session: Session, task: Task) -> TaskLogStatus:
-    """Complete is what was verified; what is only said to be done is incomplete."""
+    """Return the task's status in its log. Complete means verified; work that is only claimed is incomplete."""
     if task.state in _QUEUED:
         return TaskLogStatus.QUEUED
     if task.state not in (*OVER, TaskState.BLOCKED):
@@ -283,7 +283,7 @@ def status_of_log(session: Session, task: Task) -> TaskLogStatus:
 
 
 def phase_of(session: Session) -> SessionPhase:
-    """Where all that is under way is being tested, that is what is done."""
+    """Return the session's phase in its logs. It is QA while everything under way is being tested."""
     if session.phase is Phase.EXECUTING and not session.in_state(*_AT_WORK):
         tested = session.in_state(TaskState.VERIFYING, TaskState.INTEGRATING)
         return SessionPhase.QA if tested else SessionPhase.EXECUTION
@@ -298,7 +298,7 @@ def run_status(run: Run) -> RunStatus:
 
 
 def blocked_run(run: Run | None) -> BlockedRun | None:
-    """An agent that waits for a person, or was ended because nobody came."""
+    """Return why an agent is blocked: it waits for a person, or was ended because nobody answered."""
     if run is None:
         return None
     stood = int(((run.ended_at or run.started_at) - run.started_at).total_seconds() * 1000)
@@ -314,18 +314,17 @@ def blocked_run(run: Run | None) -> BlockedRun | None:
     return BlockedRun(reason, None if waits else by, max(0, stood))
 
 
-# How large logs may become. What is too large is cut and says so; the oldest goes first, and
-# never the request itself.
+# Size limits of logs. What is too large is cut and marked; the oldest entry goes first, but never the request itself.
 
 TRUNCATED = "[TRUNCATED]"
 OPENING = "input"
-"""The id of the entry every log begins with."""
+"""The id of the first entry of every log."""
 _MARK = len(TRUNCATED) + 13
-"""Bytes set aside with every value, so that the word that it was cut still fits."""
+"""Bytes reserved with every value for the truncation mark."""
 
 
 class LogBounds(Fact):
-    """In bytes, as they are written."""
+    """Limits in bytes as written."""
 
     entry: int = 1_000_000
     task: int = 10_000_000
@@ -335,14 +334,14 @@ class LogBounds(Fact):
 
 
 def entry_size(value: JsonValue | BaseModel) -> int:
-    """Its bytes as JSON."""
+    """Return the size as JSON, in bytes."""
     if isinstance(value, BaseModel):
         return len(value.model_dump_json().encode("utf-8", "replace"))
     return len(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def truncated_entry(entry: LogEntry, limit: int) -> LogEntry:
-    """The entry itself if it fits, else with its texts cut and its lists shortened until it does."""
+    """Return the entry if it fits, or else a copy with texts cut and lists shortened until it does."""
     if entry_size(entry) <= limit:
         return entry
     frame = entry_size(entry.model_copy(update={"content": {}}))
@@ -351,7 +350,7 @@ def truncated_entry(entry: LogEntry, limit: int) -> LogEntry:
 
 
 def entries_within(entries: Iterable[LogEntry], limit: int) -> tuple[tuple[LogEntry, ...], int]:
-    """What there is room for, and how many had to go: details before the summary, the oldest first."""
+    """Return the entries that fit and how many were dropped: details before summary entries, oldest first."""
     kept = list(entries)
     sizes = {entry.id: entry_size(entry) + 1 for entry in kept}
     excess, gone = sum(sizes.values()) - limit, set[str]()
@@ -366,7 +365,7 @@ def entries_within(entries: Iterable[LogEntry], limit: int) -> tuple[tuple[LogEn
 
 
 class _Room:
-    """What is left of an entry's bytes, while its content is copied."""
+    """The bytes left for an entry while its content is copied."""
 
     def __init__(self, left: int) -> None:
         self._left = left

@@ -1,1 +1,1 @@
-"""Spec Kit's documents: how spec, plan and tasks are written, read, compared and checked. Text in, text out."""
+"""Writes, reads, compares and checks Spec Kit's documents: spec, plan and tasks. Text in, text out."""

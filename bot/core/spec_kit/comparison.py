@@ -1,6 +1,6 @@
-"""What a new revision changes: of spec.md and plan.md the passages, of the tasks every field.
+"""What a new revision changes: the passages of spec.md and plan.md, and every field of the tasks.
 
-A passage that only moved counts as unchanged; tasks.md follows from the tasks.
+A passage that only moved is unchanged; tasks.md is not compared, as it follows from the tasks.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from bot.core.spec_kit.drafts import TaskDraft
 from bot.core.spec_kit.spec import MarkdownLine, heading_of, markdown_lines
 from bot.core.text import cut, first_few
 
-# What differs between two revisions of a plan.
+# The difference between two revisions of a plan.
 
 
 class TaskView(NamedTuple):
-    """What of a task is compared, whether it is only proposed or carried out already."""
+    """The fields of a task that are compared, for a draft as for a task being carried out."""
 
     key: str
     name: str
@@ -29,7 +29,7 @@ class TaskView(NamedTuple):
     files: tuple[str, ...] = ()
     requirements: tuple[str, ...] = ()
     depends_on: tuple[str, ...] = ()
-    """Keys."""
+    """Keys of tasks."""
     agent: str = ""
 
 
@@ -53,7 +53,7 @@ def difference(
     tasks_after: Sequence[TaskView | TaskDraft],
     since: int,
 ) -> Difference:
-    """What is not as it was in the revision `since`."""
+    """Return what has changed since the revision `since`."""
     changed = [
         alteration
         for kind in (DocumentKind.SPEC, DocumentKind.PLAN)
@@ -83,7 +83,7 @@ def _altered_tasks(before: dict[str, TaskView], after: dict[str, TaskView]) -> I
         if there is None or (old and new and not details):
             continue
         what = Altered.CHANGED if old and new else Altered.ADDED if new else Altered.REMOVED
-        # What goes is not told piece by piece.
+        # the content of what is removed is not listed
         shown = () if what is Altered.REMOVED else first_few(details, MOST_LINES - 1, "line")
         yield Alteration(what=what, where=key, name=_line(there.name), details=shown)
 
@@ -134,7 +134,7 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-# A document compared with its former self, passage by passage.
+# A document compared with its former version, passage by passage.
 
 _DEEPEST = 3
 _METADATA = re.compile(r"(?:[-*+] )?\*\*[^*]{1,40}(?:\*\*[:：]|[:：]\*\*).*")
@@ -145,15 +145,18 @@ _DATED = re.compile(
 )
 _RULE = re.compile(r"[-*_](?: ?[-*_]){2,}")
 _MARK = re.compile(r" ?\*\([^()]{0,40}\)\*$")
-"""Behind a heading: *(mandatory)*."""
+"""A marker after a heading: *(mandatory)*."""
 _BEHIND = re.compile(r" ?[(（][^()（）]{0,80}[)）]$")
 
 
 class _Passage(NamedTuple):
-    """What stands below one heading, up to the next."""
+    """The text below one heading, up to the next."""
 
     titles: tuple[str, ...]
-    """Its heading and those above it, outermost first; empty: the opening of the document, its title among the lines."""
+    """Its heading and those above it, outermost first.
+
+    Empty for the opening of the document, whose title is among the lines.
+    """
     lines: tuple[str, ...]
 
     @property
@@ -162,7 +165,7 @@ class _Passage(NamedTuple):
 
     @property
     def place(self) -> tuple[str, ...]:
-        """Its headings without what stands in brackets behind them: a priority, a translation."""
+        """Its headings without a trailing parenthesis, such as a priority or a translation."""
         return tuple(_BEHIND.sub("", title).casefold() for title in self.titles)
 
 
@@ -173,7 +176,7 @@ class _Pairs(NamedTuple):
 
 
 def altered_passages(where: str, before: str, after: str) -> Iterator[Alteration]:
-    """In the order of the new document; what is gone stands last."""
+    """Yield the changes in the order of the new document, removed passages last."""
     new = list(_passages(after))
     pairs = _recognised(list(_passages(before)), new)
     former = {id(now): old for old, now in pairs.both}
@@ -199,9 +202,9 @@ def _whole(what: Altered, where: str, passage: _Passage, sign: str) -> Alteratio
 
 
 def _passages(markdown: str) -> Iterator[_Passage]:
-    """The document at its headings down to ###, without what is no content: dates, rules, empty lines.
+    """Split a document at its headings down to ###, leaving out lines without content: dates, rules, empty lines.
 
-    A heading with nothing below it but deeper headings is no passage of its own.
+    A heading with only deeper headings below it is not a passage.
     """
     above: tuple[tuple[int, str], ...] = ()
     found: list[str] = []
@@ -228,7 +231,7 @@ def _title(title: str) -> str:
 
 
 def _content(line: MarkdownLine, *, in_opening: bool) -> str:
-    """The line as it is compared; empty: it says nothing."""
+    """Return the line normalised for comparison; empty if it has no content."""
     if line.front:
         return ""
     if line.fenced:
@@ -241,8 +244,9 @@ def _content(line: MarkdownLine, *, in_opening: bool) -> str:
 
 
 def _recognised(before: list[_Passage], after: list[_Passage]) -> _Pairs:
-    """Who became whom: what is as it was, then who stands in the same place, then who says the same in another place
-    or under another name, then who has the same title."""
+    """Match old and new passages: first identical ones, then those in the same place, then those with the same lines
+    elsewhere or under another name, then those with the same title.
+    """
     pairs = _Pairs([], before, after)
     for sign in (_itself, _position, _lines, _last_title):
         pairs = _paired(pairs, sign)
@@ -262,7 +266,7 @@ def _lines(passage: _Passage) -> object:
 
 
 def _last_title(passage: _Passage) -> object:
-    """Without numbers: stories are counted anew when one is put before them."""
+    # Without numbers: stories are renumbered when one is inserted before them.
     return tuple(re.sub("[0-9]+", "#", title) for title in passage.place[-1:])
 
 
@@ -295,18 +299,18 @@ def _changed(old: _Passage, now: _Passage) -> Iterator[str]:
         yield from (cut(f"{ADDED} {line}", LONGEST_LINE) for line in after[j + both : j_end])
 
 
-# Changed lines, short enough to be read at a glance: what changed is never what is cut away.
+# Changed lines, short enough to be read at a glance. Shortening never hides what changed.
 
 ADDED = "+"
 REMOVED = "−"
 MOST_LINES = 6
 LONGEST_LINE = 160
 _LEAD = 40
-"""So much of what two lines have in common stands before the place where they part."""
+"""Characters kept before the point where two lines differ."""
 
 
 def changed_pair(gone: str, added: str, before: str = "") -> Iterator[str]:
-    """A line and what became of it, from shortly before the place where they differ if they are long."""
+    """Yield a line's old and new form. Long ones start shortly before the point where they differ."""
     at = _first_difference(gone, added)
     for sign, text in ((REMOVED, gone), (ADDED, added)):
         line = f"{before}{sign} {text}"
@@ -316,6 +320,5 @@ def changed_pair(gone: str, added: str, before: str = "") -> Iterator[str]:
 
 
 def _first_difference(one: str, other: str) -> int:
-    """The first place at which two texts differ."""
     shorter = min(len(one), len(other))
     return next((at for at in range(shorter) if one[at] != other[at]), shorter)

@@ -1,5 +1,5 @@
-"""Tasks as they are proposed: what they depend on, in which phase they stand, and what is wrong with them; and a
-new breakdown laid over the one that is being carried out.
+"""Proposed tasks: their dependencies, their phases, and what is wrong with them; and merging a new breakdown into the
+one being carried out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class TaskType(StrEnum):
 
 
 class WorktreeStrategy(StrEnum):
-    """`shared`: the task works after its predecessor, in the same worktree and on the same branch."""
+    """`shared`: the task follows its dependency in the same worktree and on the same branch."""
 
     NEW = "new"
     SHARED = "shared"
@@ -39,23 +39,23 @@ class TaskDraft(Fact):
     title: str
     description: str = ""
     story: str = ""
-    """US1; empty: the task serves all stories."""
+    """US1; empty if the task serves all stories."""
     parallel: bool = False
-    """It touches other files than its neighbours and may run beside them: Spec Kit's [P]."""
+    """It touches other files than its neighbours and may run in parallel with them: Spec Kit's [P]."""
     depends_on: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     acceptance: tuple[str, ...] = ()
     requirements: tuple[str, ...] = ()
-    """The FR ids it serves."""
+    """The ids of the requirements it serves, FR-001."""
     type: TaskType = TaskType.IMPLEMENTATION
     worktree: WorktreeStrategy = WorktreeStrategy.NEW
     complexity: str = ""
-    """low, med or high: how much its agent is told."""
+    """low, med or high; decides how much detail its agent gets."""
     agent: str = ""
 
 
 class Phases(NamedTuple):
-    """The drafts as tasks.md groups them: setup, then foundation, then the stories side by side, then polish."""
+    """The drafts grouped as in tasks.md: setup, foundation, the stories in parallel, polish."""
 
     setup: list[TaskDraft]
     foundation: list[TaskDraft]
@@ -64,13 +64,16 @@ class Phases(NamedTuple):
 
 
 def story_number(draft: TaskDraft) -> int:
-    """0: of no story."""
+    """Return the number of its story, or 0 without one."""
     found = _STORY.fullmatch(draft.story)
     return int(found[1]) if found else 0
 
 
 def phases(drafts: Sequence[TaskDraft]) -> Phases:
-    """Put every draft into its phase. One of no story stands where its dependencies allow, else where it was named."""
+    """Sort every draft into its phase.
+
+    A draft without a story goes where its dependencies allow, or else stays where it was listed.
+    """
     edges = _explicit(drafts)
     with_story = {draft.key for draft in drafts if story_number(draft)}
     before_stories = reachable(with_story, edges)
@@ -91,7 +94,7 @@ def phases(drafts: Sequence[TaskDraft]) -> Phases:
 
 
 def dependency_graph(drafts: Sequence[TaskDraft]) -> dict[str, set[str]]:
-    """What each task waits for: what the drafts say; where none says anything, what phases and [P] imply."""
+    """Return what each task depends on: as the drafts say, or, if none says anything, as phases and [P] imply."""
     edges = _explicit(drafts)
     if any(draft.depends_on for draft in drafts):
         return edges
@@ -104,7 +107,7 @@ def dependency_graph(drafts: Sequence[TaskDraft]) -> dict[str, set[str]]:
 
 
 def reachable(starts: set[str], edges: dict[str, set[str]]) -> set[str]:
-    """Everything the tasks need, directly or not."""
+    """Return everything the tasks depend on, directly or indirectly."""
     found: set[str] = set()
     ahead = list(starts)
     while ahead:
@@ -115,7 +118,7 @@ def reachable(starts: set[str], edges: dict[str, set[str]]) -> set[str]:
 
 
 def draft_problems(drafts: Sequence[TaskDraft]) -> list[str]:
-    """What must be mended before these tasks can be carried out, one sentence each."""
+    """Return what must be fixed before these tasks can be carried out, one sentence each."""
     counted = Counter(draft.key for draft in drafts)
     found = [f"{key} is used for {times} tasks" for key, times in counted.items() if times > 1]
     for draft in drafts:
@@ -135,7 +138,7 @@ def draft_problems(drafts: Sequence[TaskDraft]) -> list[str]:
 
 
 def _explicit(drafts: Sequence[TaskDraft]) -> dict[str, set[str]]:
-    """Dependencies on tasks that exist, and not on oneself."""
+    """Return the stated dependencies, without unknown tasks and self-references."""
     edges: dict[str, set[str]] = {draft.key: set() for draft in drafts}
     for draft in drafts:
         edges[draft.key] |= {key for key in draft.depends_on if key in edges and key != draft.key}
@@ -143,9 +146,9 @@ def _explicit(drafts: Sequence[TaskDraft]) -> dict[str, set[str]]:
 
 
 def _chain(tasks: list[TaskDraft], before: set[str], edges: dict[str, set[str]]) -> set[str]:
-    """Order the tasks of a phase after `before`: one after the other, those marked [P] side by side.
+    """Order the tasks of a phase after `before`: one after the other, those marked [P] in parallel.
 
-    Returns the tasks that the next phase waits for.
+    Return the tasks that the next phase waits for.
     """
     gate: set[str] = before
     beside: set[str] = set()
@@ -161,7 +164,7 @@ def _chain(tasks: list[TaskDraft], before: set[str], edges: dict[str, set[str]])
 
 
 def _cycles(edges: dict[str, set[str]]) -> list[list[str]]:
-    """Circles that share no task, so that each mending is asked for once."""
+    """Return dependency cycles that share no task, so that each is reported once."""
     core = {key: sorted(needs) for key, needs in edges.items()}
     found: list[list[str]] = []
     while core := _stuck_tasks(core):
@@ -177,7 +180,7 @@ def _cycles(edges: dict[str, set[str]]) -> list[list[str]]:
 
 
 def _stuck_tasks(edges: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Only the tasks that can never start: each waits for another of them."""
+    """Return only the tasks that can never start, because each waits for another of them."""
     waiting: dict[str, list[str]] = {}
     for key, needs in edges.items():
         for needed in needs:
@@ -195,8 +198,7 @@ def _stuck_tasks(edges: dict[str, list[str]]) -> dict[str, list[str]]:
     return {key: [needed for needed in edges[key] if needed in left] for key in left}
 
 
-# What anybody can see is wrong with a breakdown into tasks, without asking a model: one sentence
-# each.
+# Flaws of a breakdown that can be found without asking a model, one sentence each.
 
 MOST_REQUIREMENTS = 6
 MOST_FILES = 12
@@ -209,7 +211,7 @@ _BUILDS = (TaskType.IMPLEMENTATION, TaskType.INTEGRATION)
 def breakdown_issues(
     drafts: Sequence[TaskDraft], spec_markdown: str, *, has_tests: bool
 ) -> list[str]:
-    """What should be mended before people see the tasks; empty: nothing that can be seen from here."""
+    """Return what should be fixed before users see the tasks; empty if no flaw is found."""
     return [
         *_uncovered(drafts, spec_markdown),
         *_unaccepted(drafts),
@@ -232,7 +234,9 @@ def _unaccepted(drafts: Sequence[TaskDraft]) -> Iterator[str]:
 
 
 def _without_tests(drafts: Sequence[TaskDraft]) -> Iterator[str]:
-    """Where nothing can be tested yet, the first task changes that, and what is built waits for it."""
+    """Yield an issue unless, in a repository without tests, the first task sets them up and everything built depends on
+    it.
+    """
     if not any(draft.type in _BUILDS for draft in drafts):
         return
     first, *others = drafts
@@ -261,7 +265,7 @@ def _too_large(drafts: Sequence[TaskDraft], stated: Sequence[str]) -> Iterator[s
 
 
 def _colliding(drafts: Sequence[TaskDraft]) -> Iterator[str]:
-    """Files that tasks name which may run at once; a sentence per file, however many they are."""
+    """Yield a sentence for each file that is named by several tasks which may run at once."""
     edges = dependency_graph(drafts)
     needs = {key: reachable({key}, edges) for key in edges}
     naming: defaultdict[str, list[str]] = defaultdict(list)
@@ -282,17 +286,16 @@ def _listed(keys: Sequence[str]) -> str:
     return f"{', '.join(keys[:-1])} and {keys[-1]}"
 
 
-# A new breakdown laid over the one that is being carried out: what a change does not touch stays
-# as it is.
+# Merges a new breakdown into the one being carried out: what a change does not touch stays as it is.
 
 
 def merge_breakdown(
     now: Sequence[TaskDraft], new: Sequence[TaskDraft], affected: Collection[str]
 ) -> tuple[TaskDraft, ...]:
-    """The tasks of now, the affected ones as they are in `new`, and behind them what is new.
+    """Return the current tasks with the affected ones taken from `new`, followed by tasks that are new.
 
-    An affected task that `new` lacks is removed, and nothing depends on it any longer. Whatever `new` says of a task
-    that is not affected is not heard. What comes out may still be unsound: ask `draft_problems`.
+    An affected task missing in `new` is removed, also from dependencies. What `new` says about other tasks is ignored.
+    The result may be invalid: check it with `draft_problems`.
     """
     here = {draft.key for draft in now}
     laid = list(_laid_over(now, new, affected))
@@ -304,7 +307,7 @@ def merge_breakdown(
 def _laid_over(
     now: Sequence[TaskDraft], new: Sequence[TaskDraft], affected: Collection[str]
 ) -> Iterator[TaskDraft]:
-    # A key that `new` uses twice comes out twice, so that it is seen and asked about.
+    # a key that `new` uses twice stays double, so that the problem is found
     edited: defaultdict[str, list[TaskDraft]] = defaultdict(list)
     for draft in new:
         edited[draft.key].append(draft)

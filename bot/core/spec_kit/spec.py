@@ -1,5 +1,5 @@
-"""spec.md and plan.md: their sections, what must be in them, which requirements and stories they define, and
-which tasks serve those.
+"""spec.md and plan.md: their sections, what they must contain, which requirements and stories they define, and which
+tasks serve those.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import NamedTuple, Protocol
 from bot.core.facts import Fact
 from bot.core.plan import Covered
 
-# What must be in spec.md and plan.md, and which ids and stories they define.
+# What spec.md and plan.md must contain, and which ids and stories they define.
 
-# Headings may carry "*(mandatory)*" or a translation behind them, or be the translation.
+# Headings may be followed by "*(mandatory)*" or a translation, or be the translation.
 _SPEC = {
     "# Feature Specification: <name>": r"# Feature Specification|# (?:機能)?仕様(?:書)?(?=[:：\s]|$)|# 機能仕様",
     "## User Scenarios & Testing": r"## User Scenarios?(?: (?:&|and) Testing)?|## ユーザーシナリオ|## ユーザシナリオ",
@@ -40,7 +40,7 @@ _STORY = re.compile(
 
 
 def check_spec(markdown: str) -> list[str]:
-    """What a spec.md lacks; empty: nothing."""
+    """Return what a spec.md lacks."""
     missing = _missing(markdown, _SPEC)
     if not requirement_ids(markdown):
         missing.append("there is no requirement: - **FR-001**: …")
@@ -50,22 +50,22 @@ def check_spec(markdown: str) -> list[str]:
 
 
 def check_plan(markdown: str) -> list[str]:
-    """What a plan.md lacks; empty: nothing."""
+    """Return what a plan.md lacks."""
     return _missing(markdown, _PLAN)
 
 
 def requirement_ids(spec: str) -> tuple[str, ...]:
-    """The requirements a spec defines, FR-001 …; those it merely mentions only where it defines none."""
+    """Return the requirements that a spec defines, FR-001 …; if it defines none, those it mentions."""
     return _ids(spec, "FR")
 
 
 def success_ids(spec: str) -> tuple[str, ...]:
-    """The success criteria a spec defines, SC-001 …"""
+    """Return the success criteria that a spec defines, SC-001 …"""
     return _ids(spec, "SC")
 
 
 def story_titles(spec: str) -> dict[str, str]:
-    """The user stories of a spec: US1 → its title."""
+    """Return the user stories of a spec: US1 → its title."""
     found: dict[str, str] = {}
     for line in markdown_lines(spec):
         level, title = heading_of(line)
@@ -102,7 +102,7 @@ def _ids(spec: str, prefix: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(defined or mentioned))
 
 
-# A document cut at its headings. A line in a code fence or in front matter is no heading.
+# Splits a document at its headings. Lines in a code fence or in front matter are no headings.
 
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
 _BOX = re.compile(r"[ \t]*[-*+][ \t]+\[[ xX]?\]")
@@ -113,7 +113,7 @@ class MarkdownLine(NamedTuple):
     number: int
     text: str
     fenced: bool
-    """In a code fence or in front matter, or its border."""
+    """In a code fence or in front matter, including the delimiters."""
     front: bool = False
     """In front matter."""
 
@@ -121,13 +121,13 @@ class MarkdownLine(NamedTuple):
 class Section(Fact):
     title: str
     level: int
-    """1 or 2, as the heading; 0 for what stands before the first one."""
+    """The heading's level, 1 or 2; 0 for text before the first heading."""
     body: str
-    """All lines below the heading, deeper headings among them."""
+    """All lines below the heading, including deeper headings."""
 
 
 def markdown_lines(markdown: str) -> Iterator[MarkdownLine]:
-    """The lines of a document, from 1, and whether Markdown reads them as such."""
+    """Yield the lines of a document, numbered from 1, and whether each is in a code fence or front matter."""
     texts = markdown.removeprefix("\ufeff").splitlines()
     front = _front_matter(texts)
     closers = _closers(texts)
@@ -141,12 +141,14 @@ def markdown_lines(markdown: str) -> Iterator[MarkdownLine]:
         else:
             fence = _opener(text)
             if fence and not closers[number].get(fence[0], "").startswith(fence):
-                fence = ""  # It is never closed, so that nothing below it gets lost.
+                fence = (
+                    ""  # it is never closed, so it does not count: nothing below it may get lost
+                )
             yield MarkdownLine(number, text, fenced=bool(fence))
 
 
 def _front_matter(texts: Sequence[str]) -> int:
-    """How many lines it has; it ends at the first line that cannot belong to it, and then there is none."""
+    """Return the number of lines of the front matter; 0 if it is not closed or contains a task line."""
     if not texts or texts[0].rstrip() != "---":
         return 0
     for number, text in enumerate(texts[1:], 2):
@@ -168,7 +170,7 @@ def _closer(text: str) -> str:
 
 
 def _closers(texts: Sequence[str]) -> list[dict[str, str]]:
-    """By the number of lines read: the longest border, of each kind, that is still to come and could close a fence."""
+    """Return for each line number the longest delimiters of each kind that still follow and could close a fence."""
     ahead: dict[str, str] = {}
     found = [ahead]
     for text in reversed(texts):
@@ -180,7 +182,7 @@ def _closers(texts: Sequence[str]) -> list[dict[str, str]]:
 
 
 def heading_of(line: MarkdownLine) -> tuple[int, str]:
-    """Level and title; level 0 for a line that is no heading."""
+    """Return level and title; level 0 if the line is no heading."""
     found = None if line.fenced else _HEADING.fullmatch(line.text)
     if not found:
         return 0, ""
@@ -190,7 +192,7 @@ def heading_of(line: MarkdownLine) -> tuple[int, str]:
 
 
 def sections(markdown: str) -> tuple[Section, ...]:
-    """The document at its # and ## headings, in order. Together they hold every line of it."""
+    """Split the document at its # and ## headings. Together the sections contain every line."""
     found: list[tuple[str, int, list[str]]] = [("", 0, [])]
     for line in markdown_lines(markdown):
         level, title = heading_of(line)
@@ -205,7 +207,7 @@ def sections(markdown: str) -> tuple[Section, ...]:
     return tuple(section for section in cut if section.level or section.body.strip())
 
 
-# Which tasks serve which requirement: told by the ids the tasks name, one by one or in ranges.
+# Which tasks serve which requirement, by the ids that tasks name, single or as ranges.
 
 _ID = re.compile(r"FR[ _-]?([0-9]{1,4})([a-z]?)(?![0-9a-z])", re.IGNORECASE)
 _TO = re.compile(r"\s?(?:[-–—〜~]|\.{2,3}|to|through|から)\s?", re.IGNORECASE)
@@ -213,7 +215,7 @@ _REST_OF_RANGE = re.compile(r"(?<=[0-9])\s?(?:[-–—〜~]|\.{2,3})\s?(?=[0-9])
 
 
 class ServesRequirements(Protocol):
-    """Anything that serves requirements: a draft, a task, what is left of one for comparing."""
+    """Anything that names requirements: a draft, a task, or a view of one."""
 
     @property
     def key(self) -> str: ...
@@ -222,14 +224,14 @@ class ServesRequirements(Protocol):
 
 
 class _Span(NamedTuple):
-    """A range of ids; a single one reaches from itself to itself."""
+    """A range of ids; a single id is a range of one."""
 
     first: tuple[int, str]
     last: tuple[int, str]
 
 
 def coverage(spec_markdown: str, tasks: Sequence[ServesRequirements]) -> tuple[Covered, ...]:
-    """Every requirement of the spec, in its order, and the tasks that serve it, in theirs."""
+    """Return every requirement of the spec in order, with the tasks that serve it."""
     stated = requirement_ids(spec_markdown)
     serving = [(task.key, served_requirements(task.requirements, stated)) for task in tasks]
     return tuple(
@@ -242,7 +244,7 @@ def coverage(spec_markdown: str, tasks: Sequence[ServesRequirements]) -> tuple[C
 
 
 def served_requirements(named: Iterable[str], stated: Sequence[str]) -> frozenset[str]:
-    """Those of the stated requirements that somebody names: as FR-001, fr-1 or in FR-001–FR-003."""
+    """Return the stated requirements that are named: as FR-001, fr-1 or in FR-001–FR-003."""
     spans = [span for text in named for span in _spans(text)]
     numbers = {requirement: _number(requirement) for requirement in stated}
     return frozenset(
@@ -273,7 +275,7 @@ def _id(found: re.Match[str]) -> tuple[int, str]:
     return int(found[1]), found[2].lower()
 
 
-# Answers written down in spec.md: a line per decision, under the day on which it was taken.
+# Writes answers into spec.md: a line per decision, under the day on which it was taken.
 
 _CLARIFICATIONS = "Clarifications"
 
@@ -288,7 +290,7 @@ class _Clarification(NamedTuple):
         return f"- Q: {self.question} → A: {self.answer} (D{self.number})"
 
     def is_said_by(self, line: str) -> bool:
-        """Whether the line is about the same decision; one without a number, about the same question."""
+        """Whether the line is about this decision; for a line without a number, about the same question."""
         text = " ".join(line.split())
         if not text.startswith(("- Q:", "* Q:")):
             return False
@@ -301,9 +303,9 @@ class _Clarification(NamedTuple):
 def with_clarifications(
     spec_markdown: str, date: str, answers: Sequence[tuple[int, str, str]]
 ) -> str:
-    """The spec with decisions written down: number, question, answer. Doing it twice adds nothing.
+    """Return the spec with decisions added: number, question, answer.
 
-    A decision that stands there already is written over where it stands; the others stand under the day.
+    Idempotent. An existing decision is replaced in its place; new ones go under the day.
     """
     taken = {number: _Clarification(number, _line(q), _line(a)) for number, q, a in answers}
     text, fresh = _updated_answers(
@@ -317,7 +319,7 @@ def with_clarifications(
 def _updated_answers(
     text: list[str], answers: Sequence[_Clarification]
 ) -> tuple[list[str], list[_Clarification]]:
-    """The lines with the newer answers in them, and the answers that no line is about yet."""
+    """Return the lines with updated answers, and the answers that have no line yet."""
     start, end = _section_extent(text, 2, _CLARIFICATIONS)
     if start < 0:
         return text, list(answers)
@@ -335,7 +337,7 @@ def _updated_answers(
 def _with_new_answers(text: list[str], date: str, bullets: list[str]) -> str:
     start, end = _section_extent(text, 2, _CLARIFICATIONS)
     if start < 0:
-        # Answers stand before what they explain, as in the template: after title and metadata.
+        # answers come before what they explain, after title and metadata, as in the template
         first = _section_extent(text, 2, "")[0]
         at = first if first >= 0 else len(text)
         return _inserted(
@@ -353,7 +355,7 @@ def _with_new_answers(text: list[str], date: str, bullets: list[str]) -> str:
 def _section_extent(
     text: Sequence[str], level: int, title: str, after: int = -1, before: int = 10**9
 ) -> tuple[int, int]:
-    """From which line (from 0) to before which the section reaches; -1 where there is none."""
+    """Return the section's first line (from 0) and the line after its last; -1 if there is none."""
     start = -1
     at = 0
     for at, line in enumerate(markdown_lines("\n".join(text))):

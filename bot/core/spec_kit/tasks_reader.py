@@ -1,5 +1,5 @@
-"""Reads a tasks.md, also one that a person or another tool wrote: every task line is taken, what is odd becomes
-a warning.
+"""Reads a tasks.md, also one written by a person or another tool: every task line is accepted, and oddities become
+warnings.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from bot.core.facts import Fact
 from bot.core.spec_kit.drafts import TaskDraft
 from bot.core.spec_kit.spec import MarkdownLine, heading_of, markdown_lines
 
-# Task lines read as drafts: what `render_tasks` wrote, or what a person or another tool made of
-# it.
+# Task lines as drafts: as `render_tasks` wrote them, or as a person or another tool changed them.
 
 _NEEDS = re.compile(r" \(depends on T[0-9]{3,4}[a-z]?(?:, T[0-9]{3,4}[a-z]?)*\)$")
 _WORD = re.compile(r"[\w@+~.\[\]/-]+")
@@ -32,7 +31,7 @@ _SERVED = frozenset({"serves", "requirement", "requirements", "要件"})
 
 
 def drafts_from(markdown: str) -> tuple[TaskDraft, ...]:
-    """The tasks of the document, in its order. What the format has no place for is as in any new draft."""
+    """Return the tasks of the document in order. Fields that the format lacks have their defaults."""
     return tuple(_draft(task) for task in parse_tasks(markdown).tasks)
 
 
@@ -44,7 +43,7 @@ def _draft(task: ParsedTask) -> TaskDraft:
         key=task.key,
         title=title,
         description="\n".join(what),
-        # One of several stories serves more than any of them.
+        # a task of several stories belongs to no single one
         story=task.stories[0] if len(task.stories) == 1 else "",
         parallel=task.parallel,
         depends_on=task.depends_on,
@@ -61,7 +60,7 @@ def _draft(task: ParsedTask) -> TaskDraft:
 
 
 def _title_and_files(text: str) -> tuple[str, tuple[str, ...]]:
-    """The text without the note on dependencies and the paths at its end; paths it mentions before are files, too."""
+    """Return the text without its dependency note and trailing paths, and all paths that it names."""
     said = _NEEDS.sub("", text)
     title, _, tail = said.rpartition(" in ")
     paths = tail.split(", ")
@@ -75,7 +74,7 @@ def _is_path(text: str) -> bool:
 
 
 def _details(details: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """What each line below a task tells: acceptance, requirements, or else what is to be done."""
+    """Yield each line below a task with its kind: acceptance, requirements, or else "what"."""
     for line in details:
         found = _DETAIL.fullmatch(line)
         if found:
@@ -84,7 +83,7 @@ def _details(details: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield "what", _STEP.sub("", line)
 
 
-# The task lines of a document, and what stands indented below each.
+# The task lines of a document, and the indented lines below each.
 
 _BULLET = r"(?:[-*+•・‣◦●○–—－＊＋]|[0-9０-９]{1,9}[.)．）、])[ \t\u3000]*"
 _BOX = re.compile(
@@ -97,7 +96,7 @@ _BOX = re.compile(
 )
 _DONE = frozenset("xXｘＸ✓✔☑✅済")
 _TAG = re.compile(r"[ \t\u3000]*(?:\[([^\[\]]+)\](?!\()|［([^［］]+)］|【([^【】]+)】)[ \t\u3000]*")
-# Behind the id stands no other word, and nothing that makes it part of a sentence: T001-T003, T001を直す.
+# the id must not be part of a sentence or a range: T001-T003, T001を直す
 _KEY = re.compile(
     r"""(?: [^\w\s\[(【［\\]{1,4}[ \t\u3000]+ )? [*_`~\[(【［]*
         ([TＴ][0-9０-９]{1,4}[a-z]?)(?![0-9０-９A-Za-z]|[-–〜～~.][0-9T]|[のがをにはとへでもや])
@@ -109,7 +108,7 @@ _WIDEST_RANGE = 200
 
 
 class ParsedTask(Fact):
-    """One task line with what stands indented below it."""
+    """One task line with the indented lines below it."""
 
     key: str
     text: str
@@ -117,10 +116,10 @@ class ParsedTask(Fact):
     parallel: bool = False
     stories: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    """Bracketed words that are neither [P] nor a story, such as [共通]."""
+    """Bracketed words other than [P] and a story, such as [共通]."""
     depends_on: tuple[str, ...] = ()
     phase: str = ""
-    """The ## heading it stands under."""
+    """The ## heading above it."""
     line: int = 0
     details: tuple[str, ...] = ()
 
@@ -131,11 +130,11 @@ class ParsedTasks(Fact):
 
 
 def parse_tasks(markdown: str) -> ParsedTasks:
-    """Every task line, in the order of the document."""
+    """Return every task line in the order of the document."""
     reading = _Reading()
     read = list(markdown_lines(markdown))
     if not any(_BOX.fullmatch(line.text) for line in read if not line.fenced):
-        # Some models put the whole document into a code fence.
+        # some models put the whole document into a code fence
         read = [line._replace(fenced=False) for line in read]
     for line in read:
         reading.take(line)
@@ -152,7 +151,7 @@ class _Reading:
         self._highest = 0
         self._indent = 0
         self._open = False
-        """Do indented lines still belong to the last task?"""
+        """Whether indented lines still belong to the last task."""
 
     def take(self, line: MarkdownLine) -> None:
         level, title = heading_of(line)
@@ -184,7 +183,7 @@ class _Reading:
         indent = len(box["indent"].expandtabs(4))
         key, tags, text = _taken_apart(box["rest"])
         if not key and self._open and indent > self._indent:
-            # A box without an id below a task is one of its steps.
+            # a checkbox without an id below a task is one of its steps
             self._take_detail(line.text)
             return
         if not key:
@@ -239,7 +238,7 @@ class _Reading:
         return f"T{self._highest:03}"
 
     def _with_dependencies(self, task: ParsedTask, there: set[str], keys: TaskKeys) -> ParsedTask:
-        """What the line says in prose, else what its details say."""
+        # The line itself takes precedence over its details.
         named = needs_in(task.text, keys) or [
             key for detail in task.details for key in needs_of_a_note(detail, keys)
         ]
@@ -259,7 +258,7 @@ class _Reading:
 
 
 def _taken_apart(rest: str) -> tuple[str, list[str], str]:
-    """Id, tags and text, whichever of id and tags comes first."""
+    """Split into id, tags and text, in whichever order id and tags come."""
     key = ""
     tags: list[str] = []
     at = 0
@@ -288,8 +287,7 @@ def _stories(tag: str) -> list[str]:
     return [f"US{story}" for story in range(first, min(last, first + _WIDEST_RANGE) + 1)]
 
 
-# Which tasks a text says must come first, in English or Japanese prose: «after T001»,
-# «T001-T003の後に».
+# Which tasks must come first according to a text, in English or Japanese: «after T001», «T001-T003の後に».
 
 _ID = r"[*`]{0,3}(?<![0-9A-Za-z])T[0-9]{1,4}[a-z]?(?![0-9A-Za-z])[*`]{0,3}"
 _RANGE = rf"{_ID}(?:\s?(?:[-–—〜～~]|to|through|から)\s?{_ID})?"
@@ -309,11 +307,11 @@ _BEHIND = re.compile(
     re.VERBOSE,
 )
 _MOST_IN_A_LIST = 500
-"""No line of a plan names more; a hostile one shall not take long."""
+"""No real line names more ids; limits the time a hostile one can take."""
 
 
 class TaskKeys(NamedTuple):
-    """The ids there are, by their numbers: a range takes those between its ends."""
+    """The existing ids by number: a range stands for those between its ends."""
 
     ordered: Sequence[str]
     numbers: Sequence[int]
@@ -329,7 +327,7 @@ class TaskKeys(NamedTuple):
 
 
 def needs_in(text: str, keys: TaskKeys) -> list[str]:
-    """The ids the text says must be complete first, as it names them."""
+    """Return the ids that must be complete first according to the text."""
     line = " ".join(text.split())
     return [
         key
@@ -340,7 +338,10 @@ def needs_in(text: str, keys: TaskKeys) -> list[str]:
 
 
 def needs_of_a_note(text: str, keys: TaskKeys) -> list[str]:
-    """The same of a line below a task, which must begin with it: a description may well mention other tasks."""
+    """Like `dependencies_in` for a line below a task.
+
+    It must begin with the statement, as descriptions may mention other tasks.
+    """
     line = " ".join(text.lstrip("-*+ _").split())
     found = _IDS.search(line)
     if found is None:
@@ -350,13 +351,13 @@ def needs_of_a_note(text: str, keys: TaskKeys) -> list[str]:
 
 
 def begins_with_needs(text: str, at: int = 0) -> bool:
-    """Whether it begins with «T001の後に»: then that is no id of its own."""
+    """Whether the text begins with a statement like «T001の後に»; then T001 is not the task's own id."""
     found = _IDS.match(text, at)
     return bool(found and _BEHIND.match(text, found.end()))
 
 
 def normal_key(key: str) -> str:
-    """T1, t001 → T001."""
+    """Return T1 or t001 as T001."""
     found = re.fullmatch(r"[Tt]([0-9]{1,4})([A-Za-z]?)", key)
     return f"T{int(found[1]):03}{found[2].lower()}" if found else key
 
@@ -371,7 +372,7 @@ def _is_said_to_come_first(line: str, found: re.Match[str]) -> bool:
 
 
 def _ids_in_list(ids: str, keys: TaskKeys) -> Iterator[str]:
-    """The ids of a list with ranges; of a range, those that exist between its ends."""
+    """Yield the ids of a list with ranges; of a range, the existing ones between its ends."""
     for part in islice(_ONE_RANGE.finditer(ids), _MOST_IN_A_LIST):
         ends = [normal_key(key) for key in re.findall(r"T[0-9]{1,4}[a-z]?", part[0], re.IGNORECASE)]
         yield ends[0]

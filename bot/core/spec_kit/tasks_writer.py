@@ -1,4 +1,4 @@
-"""Writes tasks.md in Spec Kit's format. A section that does not apply is left out; nothing is left to fill in."""
+"""Writes tasks.md in Spec Kit's format. Sections that do not apply are left out; there are no placeholders."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bot.core.spec_kit.drafts import Phases, TaskDraft, dependency_graph, phases
 
-# At the beginning of a title a bracket would be read as a tag, the others as what parts it from the id.
+# at the start of a title a bracket would be read as a tag, the other characters as the separator after the id
 _READ_AS_MARK = re.compile(r"[\[\\【［:.：、]|[-–—|](?: |$)")
 _TEST_FILE = re.compile(r"(?:^|[/_.-])(?:tests?|specs?|__tests__)(?=$|[/_.-])", re.IGNORECASE)
 
@@ -21,7 +21,7 @@ def render_tasks(
     date: str,
     stories: Mapping[str, str] | None = None,
 ) -> str:
-    """The document. `stories` are the titles of the user stories, US1 → title."""
+    """Return the document. `stories` maps US1 to the user story's title."""
     ordered = phases(drafts)
     named = _named_phases(ordered, stories or {})
     parts = [
@@ -63,7 +63,7 @@ def _head(
 def _named_phases(
     ordered: Phases, titles: Mapping[str, str]
 ) -> list[tuple[str, list[str], list[TaskDraft]]]:
-    """Heading, purpose, tasks of every phase that has any, numbered as they come."""
+    """Return heading, purpose and tasks of every phase that has tasks, numbered in sequence."""
     groups: list[tuple[str, list[str], list[TaskDraft]]] = [
         (
             "Setup (Shared Infrastructure)",
@@ -192,7 +192,7 @@ def _stories(numbers: list[int]) -> str:
 def _stories_needed(
     drafts: Sequence[TaskDraft], ordered: Phases
 ) -> Iterator[tuple[int, list[int]]]:
-    """Each story, in order, and those it builds on."""
+    """Yield each story in order with the stories it depends on."""
     story_of = {task.key: number for number, tasks in ordered.stories.items() for task in tasks}
     edges = dependency_graph(drafts)
     for number, tasks in sorted(ordered.stories.items()):
@@ -201,7 +201,7 @@ def _stories_needed(
 
 
 def _waves(drafts: Sequence[TaskDraft]) -> list[list[TaskDraft]]:
-    """What can run at the same time, if all tasks took equally long; what stands in a circle is left out."""
+    """Return which tasks can run at the same time if all take equally long. Tasks in a cycle are left out."""
     edges = dependency_graph(drafts)
     done: set[str] = set()
     waves: list[list[TaskDraft]] = []

@@ -1,1 +1,1 @@
-"""Finds signs in a diff that tests were made to pass; `signs` is where to begin."""
+"""Finds signs in a diff that tests were made to pass; start reading at `signs`."""

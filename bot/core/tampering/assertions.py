@@ -1,4 +1,6 @@
-"""Assertions that say less than before: fewer in a test, truer in any case, further from the figure, or caught."""
+"""Finds assertions that say less than before: fewer in a test, true in any case, with a larger tolerance, or with their
+failure caught.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ class Weakened(NamedTuple):
 
 
 def weakened(pairs: Sequence[RegionPair], old: Suite, new: Suite) -> Iterator[Weakened]:
-    """Test by test, and outside of tests hunk by hunk."""
+    """Compare test by test, and outside of tests hunk by hunk."""
     there = _AddedAssertions(new)
     for before, after in [*pairs, *_around(old, new)]:
         if before.touched:
@@ -60,7 +62,7 @@ def weakened(pairs: Sequence[RegionPair], old: Suite, new: Suite) -> Iterator[We
 
 
 def _around(old: Suite, new: Suite) -> Iterator[RegionPair]:
-    """What is touched outside of the tests that can be seen, on one side and on the other."""
+    """Yield the changes outside of visible tests, the old side paired with the new one."""
     after = {key: _joined(regions) for key, regions in _unseen(new).items()}
     for key, regions in _unseen(old).items():
         if key in after:
@@ -82,7 +84,7 @@ def _joined(regions: list[Region]) -> Region:
 
 
 class _AddedAssertions:
-    """Assertions that were added anywhere: one that moved is not gone."""
+    """Assertions added anywhere in the patch: one that moved is not missing."""
 
     def __init__(self, new: Suite) -> None:
         self._shared: set[str] = set()
@@ -97,12 +99,15 @@ class _AddedAssertions:
                 self._names.update(*(claim.about.names for claim in claims(region)))
 
     def shares(self, claim: Claim, now: Mentioned) -> bool:
-        """A function of its own asserts it, and is given the figures."""
+        """Whether a shared helper function asserts it and the test passes the values to the helper."""
         known = Mentioned(now.literals, now.names | self._names)
         return bool(claim.about.literals) and claim.about.within(known)
 
     def takes(self, text: str) -> bool:
-        """What stands in a function of its own counts for every test that calls it."""
+        """Whether the assertion was added elsewhere.
+
+        One in a shared helper function counts for every test that calls it.
+        """
         if text in self._shared:
             return True
         if self._single[text] > 0:
@@ -131,7 +136,7 @@ def _compare_assertions(
 
 
 def _exceeding(found: list[Claim], left: Counter[str]) -> Iterator[Claim]:
-    """Those that stand on one side more often than on the other."""
+    """Yield the assertions that one side has more often than the other."""
     for claim in found:
         if left[claim.text] > 0:
             left[claim.text] -= 1
@@ -153,7 +158,7 @@ def _less(region: Region, lost: list[Claim], fresh: list[Claim]) -> Iterator[Wea
 
 
 class _RemainingAssertions:
-    """What something at least as strict in the same test still speaks of."""
+    """What remaining assertions of the same test, at least as strict, still mention."""
 
     def __init__(self, after: Region, fresh: list[Claim]) -> None:
         lines = [(normalised(line.text), line.text) for line in after.touched]
@@ -174,7 +179,7 @@ class _RemainingAssertions:
 
 
 def _looser_tolerance(before: Region, after: Region) -> Iterator[Weakened]:
-    """A larger tolerance, or fewer places."""
+    """Yield larger tolerances and smaller numbers of compared places."""
     for pattern, larger in ((_TOLERANCE, True), (_PLACES, False)):
         was, now = _figures(before, pattern), _figures(after, pattern)
         for name, old in was.items():
@@ -197,11 +202,11 @@ def _number(figure: str) -> float:
     try:
         return float(figure.replace("_", ""))
     except ValueError:
-        return 0.0  # a version, or anything else with dots in it
+        return 0.0  # a version number, or something else with several dots
 
 
 def _swallowed_failures(region: Region) -> Iterator[Weakened]:
-    """Whatever fails in an old test is now caught and forgotten."""
+    """Yield failures that an existing test now catches and ignores."""
     for at, line in enumerate(region.lines):
         if line.mark == " " or not _CATCHES.search(code_of(line.text, region.language)):
             continue
@@ -211,7 +216,7 @@ def _swallowed_failures(region: Region) -> Iterator[Weakened]:
             yield Weakened(region.path, region.test, f"forgets failures: «{normalised(line.text)}»")
 
 
-# What a test asserts, line by line, and how much that says.
+# What a test asserts, line by line, and how strictly.
 
 _ASSERT = re.compile(
     r"\b(?:debug_)?[aA]ssert\w*\b|\bXCT(?:Assert\w*|Fail)\b|#(?:expect|require)\(|\b(?:EXPECT|ASSERT|REQUIRE|CHECK)(?:_\w+)?\s*\("
@@ -232,14 +237,14 @@ _EMPTY = re.compile(
     r"|\.is_(?:some|ok)\(\)|\bisinstance\(|\bassertIsInstance\(|\bInstanceOf\(|\bmock\.ANY\b|\bexpect\.anything\("
     r"|\bassert_instance_of\b|\bASSERT_(?:NE|TRUE)\(.*(?:nullptr|true)\s*[,)]|\bnot\.toThrow\(\s*\)|\bNotThrow\("
 )
-"""True of nearly everything."""
+"""Assertions that are true of nearly everything."""
 _LOOSE = re.compile(
     r"[^=!<>\-]>=?(?![=>])|[^=!<>]<=?(?![=<])|!==?|\b(?:toBe)?(?:GreaterThan|LessThan)\w*\("
     r"|\bassert(?:Greater|Less|NotEqual)\w*\(|\b(?:Greater|Less|NotEqual)\w*\(|\b(?:EXPECT|ASSERT)_(?:G|L|N)[TE]\("
     r"|\bassert_ne!|\bbe\s*[<>]=?|\bnot_to\s+eq\b|\bnot\.to(?:Be|Equal)\("
 )
 _EXACT = re.compile(r"(?<![=!<>])===?(?!=)")
-"""Whatever else is compared within it."""
+"""An exact comparison, whatever else is in the line."""
 _ARROWS = re.compile(r"=>|->|<\w[\w:<>, &']*>(?=[(>:.])|::<")
 
 
@@ -270,9 +275,9 @@ def claims(region: Region) -> list[Claim]:
 
 
 def _strength(plain: str, language: Language) -> Strength | None:
-    """How much a line asserts; none: it is no assertion."""
+    """Return how strictly a line asserts, or `None` if it is no assertion."""
     if language is languages.GO and (plain.lstrip().startswith("if ")):
-        # who finds a difference there lets the test fail
+        # in Go, the `if` that finds a difference is what fails the test
         return Strength.LOOSE if re.search(r"[<>]|[!=]= nil", plain) else Strength.EXACT
     if not _ASSERT.search(plain) or _NO_ASSERT.match(plain):
         return None

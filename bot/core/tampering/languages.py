@@ -1,6 +1,4 @@
-"""How tests are written down in each language: what declares one, what is a comment, what is a text; and what a
-line of it speaks of.
-"""
+"""How tests look in each language: declarations, comments, string literals; and what a line mentions."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-# How tests are written down in each language.
+# How tests look in each language.
 
 _QUOTED = r'"(?:[^"\\]|\\.)*(?:"|$)'
 _SINGLE = r"'(?:[^'\\]|\\.)*(?:'|$)"
@@ -21,19 +19,22 @@ _NEVER = re.compile(r"(?!)")
 
 @dataclass(frozen=True)
 class Language:
-    """A test is `named` in one line, or an `attribute` says that the next `function` is one."""
+    """The patterns of a language.
+
+    A test is `named` in one line, or an `attribute` says that the next `function` is one.
+    """
 
     comments: tuple[str, ...]
-    """How a line begins that is nothing else."""
+    """Beginnings of a line that is only a comment."""
     plain: re.Pattern[str]
-    """Texts and comments within a line."""
+    """String literals and comments within a line."""
     named: re.Pattern[str] = _NEVER
     attribute: re.Pattern[str] = _NEVER
     function: re.Pattern[str] = _NEVER
     anywhere: bool = False
-    """Tests stand beside the code they test."""
+    """Tests may be in the same files as the code they test."""
     by_name: bool = False
-    """Only files with a name of their own are looked into for tests."""
+    """Only files with a test file's name are searched for tests."""
 
 
 _HASH = ("#",)
@@ -140,17 +141,17 @@ def language_of(path: str) -> Language | None:
 
 
 def is_named_so(path: str) -> bool:
-    """Whether its name alone makes it a file of tests."""
+    """Whether the file's name alone makes it a test file."""
     return _NAMES.fullmatch(PurePosixPath(path).name) is not None
 
 
 def is_of_tests(path: str) -> bool:
-    """Whether it belongs to the tests: one of them, or what helps them."""
+    """Whether the file belongs to the tests, as a test or as a helper."""
     return is_named_so(path) or any(part in _FOLDERS for part in path.split("/")[:-1])
 
 
 def holds_tests(path: str) -> Language | None:
-    """The language of the tests that may be declared in it."""
+    """Return the language of the tests that the file may declare, or `None`."""
     language = language_of(path)
     if language is None or language.anywhere:
         return language
@@ -158,7 +159,7 @@ def holds_tests(path: str) -> Language | None:
     return language if looked_into else None
 
 
-# What of a line is code, and what it speaks of: texts, numbers and names.
+# The code of a line, and what it mentions: string literals, numbers and names.
 
 _NUMBER = re.compile(r"(?<![\w.])-?[0-9][\w.]*")
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -229,17 +230,17 @@ _COMMON = frozenset(
         "end",
     ]
 )
-"""What stands in any test."""
+"""Words that occur in any test."""
 
 
 class Mentioned(NamedTuple):
-    """What a line is about."""
+    """The literals and names that a line mentions."""
 
     literals: frozenset[str]
     names: frozenset[str]
 
     def within(self, other: Mentioned) -> bool:
-        """Whether the other speaks of the same: every number and text, and nearly every name."""
+        """Whether the other mentions the same: every literal and at least three quarters of the names."""
         if not (self.literals or self.names):
             return False
         known = len(self.names & other.names)
@@ -251,7 +252,7 @@ def is_comment(text: str, language: Language) -> bool:
 
 
 def code_of(text: str, language: Language) -> str:
-    """Without what its texts say, and without comments."""
+    """Return the line without the contents of string literals and without comments."""
     return language.plain.sub(lambda found: '""' if found[0][0] in "\"'`" else "", text)
 
 
@@ -271,5 +272,5 @@ def all_mentioned(parts: list[Mentioned]) -> Mentioned:
 
 
 def normalised(text: str) -> str:
-    """A line as it is compared: how far it is indented says nothing."""
+    """Return the line normalised for comparison, without indentation."""
     return " ".join(text.split()).rstrip(";,")

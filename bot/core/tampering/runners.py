@@ -1,5 +1,6 @@
-"""What decides from outside whether tests count: CI, the settings of test runners, and code that ends, patches
-or replaces a runner.
+"""Finds changes to what decides whether tests count:
+
+CI, settings of test runners, and code that ends, patches or replaces a runner.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import PurePosixPath
 from bot.core.diffs import FileChange, Hunk
 from bot.core.tampering.languages import is_of_tests
 
-# The pipelines of CI, and the settings of what runs the tests.
+# CI pipelines and the settings of test runners.
 
 _CI = re.compile(
     r"(?:.*/)?\.github/(?:workflows|actions)/.+|(?:.*/)?\.gitlab-ci(?:\.[\w-]+)?\.ya?ml|(?:.*/)?\.gitlab/.+\.ya?ml"
@@ -72,7 +73,10 @@ def is_ci(path: str) -> bool:
 
 
 def reaches_further(path: str) -> bool:
-    """Whether it decides what runs elsewhere, with other rights than an agent has: CI, git hooks, what is installed."""
+    """Whether the file decides what runs elsewhere, with more rights than an agent has:
+
+    CI, git hooks, installed packages.
+    """
     lower = PurePosixPath(path.lower())
     hook = lower.name in _HOOKS or any(part in _HOOK_FOLDERS for part in lower.parts[:-1])
     return is_ci(path) or hook or ".github" in lower.parts or is_lock(path)
@@ -83,21 +87,23 @@ def is_lock(path: str) -> bool:
 
 
 def is_test_settings(path: str) -> bool:
-    """Whether the whole file is nothing else."""
+    """Whether the whole file is settings of a test runner."""
     lower = PurePosixPath(path)
     cargo = lower.parts[-2:-1] == (".cargo",) and lower.stem == "config"
     return cargo or _SETTINGS.fullmatch(lower.name) is not None
 
 
 def settings_touched(change: FileChange) -> str:
-    """The line of a file with other things in it that changes how tests are run; empty: none."""
+    """Return the changed line that affects how tests are run, for a file that contains other things, too; empty if
+    there is none.
+    """
     name = PurePosixPath(change.path).name
     if change.kind == "new" and shadows_a_module(change.path):
         return change.path
     if change.kind == "new" and name in ("GNUmakefile", "makefile"):
         return f"{name} is read instead of Makefile"
     if change.kind == "new" and name not in ("conftest.py", "setup.cfg"):
-        return ""  # with a project its settings begin
+        return ""  # a new project's file comes with its settings
     return next(_touched(change, name), "")
 
 
@@ -122,7 +128,7 @@ def _touched(change: FileChange, name: str) -> Iterator[str]:
 
 
 def _lines(change: FileChange, pattern: re.Pattern[str], trailing: str = "") -> Iterator[str]:
-    """Lines that say something of it which was not said before, or is said no longer."""
+    """Yield matching lines that are on only one side of the patch."""
     sides: dict[str, dict[str, None]] = {"-": {}, "+": {}}
     for line in change.touched:
         if pattern.search(line.text) and not line.text.lstrip().startswith(_SETTINGS_COMMENT):
@@ -132,7 +138,7 @@ def _lines(change: FileChange, pattern: re.Pattern[str], trailing: str = "") -> 
 
 
 def _in_sections(hunk: Hunk) -> Iterator[str]:
-    """Touched lines of a section about tests. Which one it is may be out of sight: then the key tells."""
+    """Yield changed lines of a section about tests. If the section's header is not visible, the key decides."""
     section, seen = "", bool(_INI_KEYS.search(f"{hunk.header} ="))
     for line in hunk.lines:
         found = _SECTION.match(line.text)
@@ -150,7 +156,7 @@ def _in_sections(hunk: Hunk) -> Iterator[str]:
 
 
 def _in_targets(hunk: Hunk) -> Iterator[str]:
-    """Touched lines of a target that tests."""
+    """Yield changed lines of a make target that runs tests."""
     target = _TARGET.match(hunk.header)
     names = target[1].split() if target else []
     for line in hunk.lines:
@@ -170,8 +176,7 @@ def _in_targets(hunk: Hunk) -> Iterator[str]:
             yield line.text.strip()
 
 
-# Code that ends, patches or replaces what runs the tests, wherever it stands: in a test, in what
-# helps them, or in the product.
+# Code that ends, patches or replaces the test runner, wherever it is: in a test, in a helper, or in the product.
 
 _PYTHON = re.compile(
     r"\bos\._exit\b|\bos\.(?:abort|killpg|kill)\(\s*os\.getp|\bos\.exec[lv]p?e?\("
@@ -219,16 +224,16 @@ _SUFFIXES = {
 _ENDS_OF_TESTS = re.compile(
     r"\b(?:sys\.exit|process\.exit|os\.Exit|process::exit|System\.exit|exit)\(\s*0?\s*\)"
 )
-"""What any program may do, and tests or what they load may not."""
+"""Allowed in a program, but not in tests or what they load."""
 _CODE_COMMENT = ("# ", "//", "*", "/*")
-"""How a line begins that is nothing else; Rust has attributes that begin with «#»."""
+"""Beginnings of a comment line. Only "# " with a blank: Rust's attributes begin with «#», too."""
 _SHADOWED_MODULES = frozenset(
     ("unittest", "pytest", "_pytest", "pluggy", "iniconfig", "sitecustomize", "usercustomize")
 )
 
 
 def runner_touched(change: FileChange) -> str:
-    """The first added line that reaches into what runs the tests; empty: there is none."""
+    """Return the first added line that interferes with the test runner; empty if there is none."""
     pattern = _SUFFIXES.get(PurePosixPath(change.path).suffix.lower())
     if pattern is None:
         return ""
@@ -244,7 +249,9 @@ def runner_touched(change: FileChange) -> str:
 
 
 def shadows_a_module(path: str) -> bool:
-    """Whether Python, started in the tree's top folder, takes the file for a module of its own or of a test runner."""
+    """Whether Python, started in the top folder, would import this file instead of a standard module or a part of a
+    test runner.
+    """
     if path.endswith(".pth"):
         return True
     parts = PurePosixPath(path).parts

@@ -1,7 +1,7 @@
-"""Signs in a diff that somebody made the tests pass instead of the code: a person looks at them before anything goes on.
+"""Signs in a diff that the tests were made to pass instead of the code; a person reviews them before anything goes on.
 
-Only what the diff shows counts, never what anybody says of it; honest work on tests is to stay without a sign. It bounds
-what it reads and never fails.
+Only the diff counts, never what anybody says about it; honest work on tests should give no sign. What is read is
+bounded, and nothing raises.
 """
 
 from __future__ import annotations
@@ -37,28 +37,28 @@ class Sign(StrEnum):
     CI_CHANGED = "ci_changed"
     TEST_SETTINGS_CHANGED = "test_settings_changed"
     RUNNER_TOUCHED = "runner_touched"
-    """What runs the tests is ended early, patched or replaced by the code itself."""
+    """The code itself ends, patches or replaces the test runner."""
     TESTS_MISSING = "tests_missing"
-    """Tests that ran at the base did not run, or nobody can see whether they did."""
+    """Tests that ran at the base did not run, or it is not visible whether they did."""
     REACHES_FURTHER = "reaches_further"
-    """What runs elsewhere was changed, and the plan does not name it."""
+    """A file that acts elsewhere was changed, and the plan does not name it."""
 
 
 class Flag(Fact):
-    """One such sign, and where it stands."""
+    """One such sign and its place."""
 
     sign: Sign
     path: str
     says: str
-    """In a sentence, for people."""
+    """The sign in a sentence, for people."""
     tests: tuple[str, ...] = ()
-    """Tests that are gone or skipped, by the names the code gives them; an empty name is every test of the file."""
+    """Deleted or skipped tests, by their names in the code. An empty name stands for every test of the file."""
 
 
-# All signs in a patch, file by file, each told once.
+# All signs in a patch, file by file, each reported once.
 
 LONGEST_DIFF = 2_000_000
-"""Characters that are looked at."""
+"""Characters that are read."""
 MOST_FLAGS = 50
 MOST_NAMES = 3
 MOST_TESTS = 200
@@ -70,11 +70,14 @@ _SNAPSHOT = re.compile(
     r"(?:.*/)?(?:__snapshots__|__image_snapshots__|snapshots)/.+|.*\.(?:snap|ambr|golden|approved\.\w+|verified\.\w+|snapshot)"
 )
 Sighting = tuple[Sign, str, str] | tuple[Sign, str, str, tuple[str, ...]]
-"""The sign, the path, what is told of it, and the tests that are gone or skipped."""
+"""The sign, the path, its description, and the deleted or skipped tests."""
 
 
 def flags(diff: str, files: Work | None = None) -> tuple[Flag, ...]:
-    """The signs in a patch. `files`: what git names as touched, also where the patch shows nothing of it."""
+    """Return the signs in a patch.
+
+    `files`: the files that git reports as changed, even if the patch does not show them.
+    """
     changes = read_patch(diff[:LONGEST_DIFF])
     told: defaultdict[tuple[Sign, str], dict[str, tuple[str, ...]]] = defaultdict(dict)
     for sign, path, says, *tests in _sightings(changes, files, cut=len(diff) > LONGEST_DIFF):
@@ -128,7 +131,7 @@ def _tests(changes: list[FileChange]) -> Iterator[Sighting]:
 def _gone_with_their_file(
     changes: list[FileChange], old: Suite, new: Suite
 ) -> defaultdict[str, list[str]]:
-    """Of each file that was deleted the tests whose names stand nowhere else, also where another test looks much like one."""
+    """Return, for each deleted file, the tests whose names occur nowhere else, even if another test looks similar."""
     deleted = {change.path for change in changes if change.kind == "deleted"}
     kept = {region.test for region in new.declared}
     found: defaultdict[str, list[str]] = defaultdict(list)
@@ -139,7 +142,7 @@ def _gone_with_their_file(
 
 
 def _whole_files(changes: list[FileChange], known: set[str]) -> Iterator[Sighting]:
-    """Files of tests that are gone, and nobody can see which tests were in them."""
+    """Yield deleted test files whose tests are not visible."""
     fresh = {PurePosixPath(change.path).name for change in changes if change.kind == "new"}
     for change in changes:
         if change.kind == "deleted" and change.path not in known:
@@ -155,7 +158,7 @@ def _leaves_the_tests(change: FileChange) -> bool:
 
 
 def _snapshots(changes: list[FileChange]) -> Iterator[Sighting]:
-    """Recorded results that were recorded anew by the dozen, or are gone."""
+    """Yield recorded results that were re-recorded in large numbers or deleted."""
     recorded = [change for change in changes if _SNAPSHOT.fullmatch(change.path)]
     renewed = [change for change in recorded if change.kind == "changed"]
     lost = sum(line.mark == "-" for change in renewed for line in change.touched)
@@ -187,9 +190,9 @@ def _of_file(path: str, how: str) -> Iterator[Sighting]:
 
 
 def _unseen(changes: list[FileChange], files: Work, *, cut: bool) -> Iterator[Sighting]:
-    """What git names and the patch does not show, or not to its end."""
+    """Yield files that git reports and the patch does not show, or not completely."""
     whole = changes[:-1] if cut else changes
-    # one NUL in a comment makes a file of tests one that git does not show
+    # a single NUL in a comment makes git treat a test file as binary
     seen = {change.path for change in whole if not change.binary}
     seen |= {change.before for change in changes if change.before != change.path}
     made = {PurePosixPath(path).name for path in files.created_files}
@@ -206,7 +209,6 @@ def _unseen(changes: list[FileChange], files: Work, *, cut: bool) -> Iterator[Si
 
 
 def _test_name(test: str) -> str:
-    """A test as it is called in a sentence."""
     return f"«{_shown(test)}»" if test else ""
 
 
@@ -224,15 +226,17 @@ def _name_list(says: list[str]) -> str:
     )
 
 
-# Files that act elsewhere with other rights than an agent has (git hooks, what is installed),
-# changed although the plan does not name them: nobody has approved that. CI has a sign of its
-# own, planned or not.
+# Files that act elsewhere with more rights than an agent has (git hooks, installed packages) and were changed although
+# the plan does not name them: nobody has approved that. CI has a sign of its own, planned or not.
 
 MOST_UNPLANNED = 20
 
 
 def unplanned(work: Work, named: Collection[str]) -> tuple[Flag, ...]:
-    """`work`: what git names as touched; `named`: the files that people have seen in the plan."""
+    """Return the signs.
+
+    `work`: the files that git reports as changed; `named`: the files that people have seen in the plan.
+    """
     known = {_plain(path) for path in named}
     found = [one for one in _unplanned_sightings(work) if _plain(one.path) not in known]
     if len(found) > MOST_UNPLANNED:
@@ -256,22 +260,19 @@ def _plain(path: str) -> str:
     return str(PurePosixPath(path))
 
 
-# Tests that no longer run because of what a sign in the diff says: whoever accepts that sign is
-# not asked about them again.
-#
-# Runners name tests in their own ways, so a name counts only where the file of the sign shows in
-# it as well.
+# Which missing tests a sign in the diff explains: whoever accepts the sign is not asked about them again. Runners name
+# tests in their own ways, so a name counts only if it shows the sign's file as well.
 
 _CASE = r"(?:\([^()]*\))?(?:\[.*\])?(?:/.*)?(?: \(\d+\))?(?: with data set .*)?$"
-"""What runners put behind the name of a test: parameters, a subtest, a number, a row of data."""
+"""What runners append to a test's name: parameters, a subtest, a number, a data row."""
 _FILLED_IN = re.compile(r"%[sdifjop#]|\\\$\\?\{?[\w.]+(?:\\?\})?")
-"""Places in an escaped name that are filled in when it runs: `adds %i`, `adds $name`, `adds ${name}`."""
+"""Placeholders in an escaped name that are filled in at run time: `adds %i`, `adds $name`, `adds ${name}`."""
 _WORD = re.compile(r"\w+")
 _CRATES = ("lib", "main", "mod")
 
 
 def explained(flags: Iterable[Flag], names: Sequence[str]) -> frozenset[str]:
-    """Those of the tests (as their runner calls them) that are gone or skipped by these signs."""
+    """Return those of the tests (by their runner's names) that were deleted or skipped according to these signs."""
     found: set[str] = set()
     for flag in flags:
         if flag.tests and flag.sign in (Sign.TEST_DELETED, Sign.TEST_SKIPPED):
@@ -289,17 +290,17 @@ def _pattern(test: str) -> re.Pattern[str]:
 
 
 def _is_in(name: str, path: str) -> bool:
-    """Whether a test of that name may stand in that file."""
+    """Whether a test of that name may be in that file."""
     file = PurePosixPath(path)
     before, told, _ = name.partition(file.name)
-    if told:  # it names its file, perhaps from a folder further down
+    if told:  # it names its file, perhaps relative to a subfolder
         return f"/{path}".endswith(f"/{before.removeprefix('./')}{told}")
     wanted = _named_after(file)
     return not wanted or wanted in {_explained_plain(word) for word in _WORD.findall(name)}
 
 
 def _named_after(file: PurePosixPath) -> str:
-    """What shows in the name of a test where its file does not: a module, a class or a package. Empty: nothing does."""
+    """Return what a test's name shows if not the file: a module, a class or a package. Empty if there is nothing."""
     if file.suffix == ".go":
         return _explained_plain(file.parent.name)
     if file.suffix == ".rs":
@@ -316,5 +317,5 @@ def _named_after(file: PurePosixPath) -> str:
 
 
 def _explained_plain(word: str) -> str:
-    """`ShopTest` stands in shop_test.rb."""
+    # `ShopTest` is in shop_test.rb.
     return word.replace("_", "").lower()

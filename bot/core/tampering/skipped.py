@@ -1,4 +1,4 @@
-"""Tests that are there and do not run: marked, focused away, left before they begin, or never true."""
+"""Finds tests that exist but do not run: marked, excluded by a focus, left at once, or under a false condition."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Skipped(NamedTuple):
 
 
 def skipped(changes: list[FileChange], old: Suite, new: Suite) -> Iterator[Skipped]:
-    """What is skipped now and was not before."""
+    """Yield what is skipped now and was not before."""
     before = Counter(key for region in old.regions for key, _ in _marks(region, old))
     for region in new.regions:
         for key, line in _marks(region, new):
@@ -75,7 +75,7 @@ def skipped(changes: list[FileChange], old: Suite, new: Suite) -> Iterator[Skipp
 
 
 def _marks(region: Region, suite: Suite) -> Iterator[tuple[tuple[str, str], DiffLine]]:
-    """Each touched line that skips, with what it skips: the test it stands in, or the next one."""
+    """Yield each changed line that skips, with what it skips: its own test or the next one."""
     for at, line in enumerate(region.lines):
         if line.mark == " ":
             continue
@@ -87,7 +87,7 @@ def _marks(region: Region, suite: Suite) -> Iterator[tuple[tuple[str, str], Diff
         fresh = region.fresh or (target is not None and target.declared == "+")
         bound = bool(sometimes) or _under_condition(region, at, plain)
         if fresh and bound and region.side == "+":
-            continue  # a new test may say where it cannot run
+            continue  # a new test may declare where it cannot run
         yield (target.test if target else "", normalised(line.text) if not target else ""), line
 
 
@@ -97,7 +97,7 @@ def _under_condition(region: Region, at: int, plain: str) -> bool:
 
 
 def _target(region: Region, line: DiffLine, suite: Suite) -> Region | None:
-    """A decorator belongs to the test that comes next, if one comes at once; all else to the one around it."""
+    # A decorator belongs to the test that directly follows, anything else to the test around it.
     leading = line.text.lstrip().startswith(("@", "#[", "[", "pytestmark"))
     if not leading:
         return region if region.test else None
@@ -110,7 +110,7 @@ def _near_end(region: Region, line: DiffLine) -> bool:
 
 
 def _silenced(region: Region) -> Iterator[Skipped]:
-    """A test that is left before its first line, or stands under what is never true."""
+    """Yield tests that return before their first line, or whose code is under a false condition."""
     for at, line in enumerate(region.lines):
         if line.mark == " ":
             continue
@@ -123,7 +123,7 @@ def _silenced(region: Region) -> Iterator[Skipped]:
 
 
 def _hidden(old: Suite, new: Suite) -> Iterator[Skipped]:
-    """A class of tests with a name under which nobody looks for tests."""
+    """Yield test classes that were given a name that runners do not collect."""
     hiding = {
         (region.path, line.run)
         for region in new.regions
@@ -139,7 +139,7 @@ def _hidden(old: Suite, new: Suite) -> Iterator[Skipped]:
 
 
 def _quoted(changes: list[FileChange], new: Suite) -> Iterator[Skipped]:
-    """Tests that were made a text or left out of the build."""
+    """Yield tests that were turned into a string literal or excluded from the build."""
     paths = {region.path: region.language for region in new.regions}
     for change in changes:
         language = paths.get(change.path)

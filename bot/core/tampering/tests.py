@@ -1,5 +1,5 @@
-"""The tests of a patch, as they were and as they are; and those that are gone, less those that were renamed,
-moved, merged or given as rows.
+"""The tests of a patch before and after, and those that are gone, not counting renamed, moved or merged ones and those
+that became table rows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bot.core.tampering.languages import (
     normalised,
 )
 
-# The tests of a patch, each with the lines of it that were touched.
+# The tests of a patch, each with its changed lines.
 
 _OTHER = re.compile(
     r"\s*(?:(?:async\s+)?(?:def|class|function|func|fn|fun|sub|struct|impl|mod)\b"
@@ -28,55 +28,55 @@ _OTHER = re.compile(
     r"|(?:const|let|var)\s+\w+\s*=\s*(?:async\s*)?(?:\(.*=>|function\b)"
     r"|(?:pub|public|private|protected|internal|static)\b.*[({])"
 )
-"""Something else begins, if it does not stand deeper than the test."""
+"""Something else begins, unless it is indented further than the test."""
 _BETWEEN = 6
-"""Lines that may stand between an attribute and its function."""
+"""Most lines between an attribute and its function."""
 
 
 @dataclass(eq=False)
 class Region:
-    """A part of one side of a hunk: a test as far as it can be seen, or what belongs to none."""
+    """A part of one side of a hunk: a test as far as it is visible, or what belongs to no test."""
 
     path: str
     side: str
     language: Language
     hunk: tuple[int, int]
-    """Of which file, and which of its hunks."""
+    """The numbers of the file and of its hunk."""
     number: int
-    """Its place among all of its side."""
+    """Its position among all regions of its side."""
     fresh: bool
-    """The whole file was not there before."""
+    """The whole file is new."""
     test: str = ""
-    """Its name; empty: no test."""
+    """The test's name; empty if it is no test."""
     declared: str = ""
-    """The mark of the line that declares it; empty: that line is out of sight."""
+    """The mark of the line that declares it; empty if that line is not visible."""
     run: int = -1
     deep: int = 0
     touched: list[DiffLine] = field(default_factory=list[DiffLine])
-    """Lines of code that were added or removed."""
+    """Code lines that were added or removed."""
     lines: list[DiffLine] = field(default_factory=list[DiffLine])
-    """All of them."""
+    """All its lines."""
 
     @property
     def texts(self) -> list[str]:
-        """What was touched, as it is compared."""
+        """The changed lines normalised for comparison."""
         return [text for line in self.touched if len(text := normalised(line.text)) > 3]
 
 
 @dataclass
 class Suite:
-    """Of one side of all files that may hold tests, or help them."""
+    """The regions of one side of all files that may contain tests or helpers."""
 
     regions: list[Region] = field(default_factory=list[Region])
     commented: set[str] = field(default_factory=set[str])
-    """Names of tests that stand in comments."""
+    """Names of tests that were commented out."""
 
     @property
     def declared(self) -> list[Region]:
         return [region for region in self.regions if region.test and region.declared]
 
     def after(self, region: Region) -> Region | None:
-        """The test that comes next in the same hunk, at once."""
+        """Return the test that directly follows in the same hunk."""
         following = self.regions[region.number + 1 : region.number + 2]
         return next((one for one in following if one.hunk == region.hunk and one.test), None)
 
@@ -94,8 +94,6 @@ def tests_of(changes: list[FileChange], mark: str) -> Suite:
 
 
 class _HunkReader:
-    """Goes through one side of a hunk."""
-
     def __init__(
         self, change: FileChange, mark: str, language: Language, hunk: tuple[int, int], found: Suite
     ) -> None:
@@ -106,7 +104,7 @@ class _HunkReader:
         self._region = self._begins()
 
     def read(self, hunk: Hunk) -> None:
-        # git tells the function around a hunk: it is the same on both sides
+        # git's hunk header names the enclosing function, which is the same on both sides
         self._region.test = _named(hunk.header, self._language) if hunk.header else ""
         for line in hunk.side(self._mark):
             if self._is_comment(line.text):
@@ -161,7 +159,6 @@ def _named(text: str, language: Language) -> str:
 
 
 def _first_group(found: re.Match[str] | None) -> str:
-    """The group that tells the name."""
     return next((normalised(group) for group in found.groups() if group), "") if found else ""
 
 
@@ -169,24 +166,24 @@ def _uncommented(text: str) -> str:
     return text.strip().lstrip("#/*").strip()
 
 
-# Tests that are gone: by name over the whole patch, less those that were renamed, moved, merged
-# or given as rows.
+# Tests that are gone: their names are missing in the whole patch, and they were not renamed, moved, merged or turned
+# into table rows.
 
 _ROWS = re.compile(
     r"parametri[sz]e|\.each\b|\bsubTest\b|rstest|#\[case|ParameterizedTest|\[Theory|InlineData|TestCase\("
     r"|DataProvider|dataProvider|\bt\.Run\(|\brange\s+\w+|\.each\s+do|\bforEach\(|\bfor\b.*\b(?:in|of)\b|arguments:"
 )
-"""One test for many cases."""
+"""One test with many cases."""
 _ALIKE = 0.5
 _NEARLY_ALL = 0.8
 _MOST_PAIRS = 20_000
 _MOST_ALIKE = 20
-"""Places at which one line is looked for. A line that stands everywhere tells nothing."""
+"""Places in which a line is looked up. A line that is everywhere identifies nothing."""
 RegionPair = tuple[Region, Region]
 
 
 def pair_tests(old: Suite, new: Suite) -> tuple[list[RegionPair], list[Region]]:
-    """Each test that was, with what it is now; and those that are gone."""
+    """Return each old test paired with its new form, and the tests that are gone."""
     pairs, missing, fresh = _same_name(old.declared, new.declared)
     for pairing in (_moved, _in_place, _alike, _renamed):
         found = pairing(missing, fresh)
@@ -201,7 +198,7 @@ def pair_tests(old: Suite, new: Suite) -> tuple[list[RegionPair], list[Region]]:
 def _same_name(
     before: list[Region], after: list[Region]
 ) -> tuple[list[RegionPair], list[Region], list[Region]]:
-    """What has its name and its file still."""
+    # Same name, same file.
     waiting: defaultdict[tuple[str, str], deque[Region]] = defaultdict(deque)
     for region in after:
         waiting[region.path, region.test].append(region)
@@ -217,12 +214,12 @@ def _same_name(
 
 
 def _moved(missing: list[Region], fresh: list[Region]) -> list[RegionPair]:
-    """The same name in another file, and about the same in it."""
+    # Same name in another file, with similar content.
     return _paired_by(missing, fresh, lambda one: one.test, _much_alike)
 
 
 def _in_place(missing: list[Region], fresh: list[Region]) -> list[RegionPair]:
-    """As many tests stand where others stood."""
+    # As many new tests as there were old ones in the same place.
     gone, made = Counter(map(_place, missing)), Counter(map(_place, fresh))
     return _paired_by(missing, fresh, _place, lambda old, _: gone[_place(old)] == made[_place(old)])
 
@@ -255,7 +252,7 @@ def _much_alike(old: Region, new: Region) -> bool:
 
 
 def _alike(missing: list[Region], fresh: list[Region]) -> list[RegionPair]:
-    """Another name, and nearly the same lines, wherever it stands."""
+    # Another name with nearly the same lines, anywhere.
     places: defaultdict[str, list[Region]] = defaultdict(list)
     for region in fresh:
         for text in set(region.texts[1:]):
@@ -276,7 +273,7 @@ def _alike(missing: list[Region], fresh: list[Region]) -> list[RegionPair]:
 
 
 def _renamed(missing: list[Region], fresh: list[Region]) -> list[RegionPair]:
-    """In the same file, by a name that says about the same."""
+    # In the same file, with a similar name.
     if len(missing) * len(fresh) > _MOST_PAIRS:
         return []
     left = [one for one in fresh if one.declared == "+"]
@@ -304,7 +301,7 @@ def _parts(name: str) -> set[str]:
 
 
 class _SurvivingTests:
-    """What lives on of a test whose name is gone: as rows of another one in its file, or line by line in others."""
+    """What is left of a test whose name is gone: as rows of another test in its file, or line by line in other tests."""
 
     def __init__(self, new: Suite) -> None:
         added: defaultdict[str, list[Region]] = defaultdict(list)
@@ -340,7 +337,7 @@ class _SurvivingTests:
 
 
 def _table_rows(regions: list[Region]) -> Mentioned | None:
-    """What the added lines of a file speak of, if one test for many cases is among them."""
+    """Return what the added lines of a file mention, if they include a test with many cases."""
     lines = [(line.text, one.language) for one in regions for line in one.touched]
     if not any(_ROWS.search(text) for text, _ in lines):
         return None
@@ -348,7 +345,7 @@ def _table_rows(regions: list[Region]) -> Mentioned | None:
 
 
 def _among(about: Mentioned, rows: Mentioned) -> bool:
-    """The same figures and texts; what was called in between may have gone."""
+    # Requires the same literals; only half of the names, as calls in between may be gone.
     if not about.literals:
         return about.within(rows)
     return about.literals <= rows.literals and len(about.names & rows.names) >= 0.5 * len(

@@ -1,1 +1,1 @@
-"""People approve a plan, or ask for changes."""
+"""Users approve a plan, or ask for changes."""

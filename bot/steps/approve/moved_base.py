@@ -1,7 +1,7 @@
-"""The base branch has moved since the plan was made: what that means for the plan, and for tasks that have not begun.
+"""What it means for a plan, and for tasks that have not started, that the base branch has moved since planning.
 
-What was approved is a plan for the code as it was. Commits that change nothing the plan is about are taken up without
-asking again: a busy branch moves all the time. See docs/decisions/0032.
+The approval was given for the code as it was. New commits that touch nothing in the plan are accepted without asking
+again, as a busy branch moves all the time. See docs/decisions/0032.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ from bot.steps import messages, plan
 from bot.steps.verify import test_command
 
 STAYS_FRESH = timedelta(minutes=5)
-"""So long after an approval the base is not looked at again before the first task starts."""
+"""For this long after an approval the base is not checked again before the first task starts."""
 MOST_NAMED = 5
-"""Files that a message names."""
+"""Files named in one message."""
 
 
 def look_before_start(session: Session, at: AwareDatetime) -> None:
-    """It may have waited in the queue for hours, while others were merged."""
+    """Have the base checked again before the first task starts: the session may have waited in the queue for hours
+    while others were merged.
+    """
     begun = any(task.runs for task in _unsettled(session))
     approved = session.approval.granted.at if session.approval.granted else None
     if session.pulls.host and not begun and (approved is None or at - approved > STAYS_FRESH):
@@ -35,7 +37,7 @@ def look_before_start(session: Session, at: AwareDatetime) -> None:
 
 
 def moved(session: Session, event: BaseSeen) -> str:
-    """In words; empty: it stands where it stood."""
+    """Return how the base has moved, in words; empty if it has not."""
     old, new = session.repository.base_commit, event.base.commit
     if old == new:
         return ""
@@ -43,20 +45,23 @@ def moved(session: Session, event: BaseSeen) -> str:
 
 
 def concerns_plan(session: Session, event: BaseSeen) -> bool:
-    """It changed files the plan names, or what the repository has agents do."""
+    """Whether the new commits touch files of the plan, or what the repository makes agents do."""
     return event.brought != session.repository.agent_settings or bool(
         _shared_with_plan(session, event)
     )
 
 
 def why_not_seen(event: BaseSeen) -> str:
-    """Why it is not known where it stands; empty: it is."""
+    """Return why the base's position is unknown; empty if it is known."""
     upstream = event.base.upstream
     return upstream.problem if upstream else ""
 
 
 def take_up(session: Session, event: BaseSeen) -> None:
-    """Begin from where it stands now. The spec branch, where tasks start, is brought up to it before they do."""
+    """Make the new base commit the session's start.
+
+    The spec branch, from which tasks start, is updated before they do.
+    """
     session.repository.base_commit = event.base.commit
     if event.scan:
         session.repository.scan = test_command.as_approved(session, event.scan)
@@ -65,7 +70,7 @@ def take_up(session: Session, event: BaseSeen) -> None:
 
 
 def taken_up(session: Session, event: BaseSeen, where: str) -> Deed:
-    """Told once for each place it moved to."""
+    """Return the message about the moved base, one for each new commit."""
     came = f"{counted(event.commits, 'commit')}, none of which changes a file of this plan."
     if touched := _shared_with_plan(session, event):
         came = f"{counted(event.commits, 'commit')}. Also changed there: {_some_paths(touched)}. The agents are told."
@@ -79,7 +84,10 @@ def not_seen(session: Session, why: str, at: AwareDatetime) -> Deed:
 
 
 def decide(session: Session, event: BaseSeen | OrderFailed) -> Iterator[Deed]:
-    """Right before the first task starts: people have approved already, and nobody is asked again."""
+    """Decide on the check made right before the first task starts.
+
+    The plan is approved already, so nobody is asked again.
+    """
     session.approval.checking_base = False
     if isinstance(event, BaseSeen):
         yield from _seen(session, event)
@@ -107,7 +115,7 @@ def _seen(session: Session, event: BaseSeen) -> Iterator[Deed]:
 
 
 def _tell_agent(session: Session, task: Task, event: BaseSeen) -> None:
-    """Its agent works on the new code anyhow: it should know that the plan was made for other code."""
+    # The agent sees the new code in any case; it should know that the plan was made for other code.
     if touched := _paths_in(task.files, event.files):
         now = (
             f"Since this was planned, {session.repository.base_branch} has changed {_some_paths(touched)}. "
@@ -128,7 +136,7 @@ def _shared_with_plan(session: Session, event: BaseSeen) -> tuple[str, ...]:
 
 
 def _paths_in(wanted: Iterable[str], changed: tuple[str, ...]) -> tuple[str, ...]:
-    """Files that are named, or lie in a folder that is."""
+    """Return the changed files that are named or lie in a named folder."""
     names = {path.removeprefix("./").rstrip("/") for path in wanted}
     return tuple(
         path

@@ -1,6 +1,6 @@
-"""One approval, bound to exactly what was shown; or a change request, and a new revision.
+"""One approval, bound to exactly what was shown; or a change request, which leads to a new revision.
 
-Only these very words and this very button approve. What the model makes of somebody's words never does.
+Only these exact words and this button approve; the model's interpretation of a message never does.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _YES = frozenset(
     | {"run it", "run", "do it", "go ahead", "confirm", "実行", "進めて"}
 )
 _RUN = frozenset({"run it", "approve", "approved", "実行して", "実行"})
-"""What is meant even where nothing is asked: there a mere «ok» starts nothing."""
+"""Words that count even if no approval is pending, where a mere «ok» must not start anything."""
 _NO = frozenset({"no", "n", "reject", "却下", "いいえ"})
 OPERATOR = Person(platform="bot", id="rule:low-risk", name="the operator's rule for low risk")
 TOO_EARLY = "You said that before the plan was shown; please read it."
@@ -76,7 +76,7 @@ def is_yes(text: str) -> bool:
 
 
 def is_run(text: str) -> bool:
-    """Whether these words carry out a plan that waits for nobody."""
+    """Whether these words start a plan for which no approval is pending."""
     return _word(text) in _RUN
 
 
@@ -85,19 +85,19 @@ def is_no(text: str) -> bool:
 
 
 def is_answer(text: str) -> bool:
-    """Whether these words answer something, and say nothing by themselves."""
+    """Whether the text is only an answer, without a meaning of its own."""
     return is_yes(text) or is_no(text)
 
 
 def approve_low_risk(session: Session, event: Happening) -> Iterator[Deed]:
-    """Low risk starts without a person, where the operator lets it, and nothing speaks against it."""
+    """Start a low-risk plan without approval if the operator allows it and nothing speaks against it."""
     low = session.approval.automatic and session.intent.risk is Risk.LOW
     if low and not session.request.dry_run and _is_as_judged(session):
         yield from _accept(session, OPERATOR, event)
 
 
 def _is_as_judged(session: Session) -> bool:
-    """The risk was judged by the request alone: not by what people said later, in words of their own."""
+    # The risk was judged from the request alone, so free-text answers and changes given later void that judgement.
     analysis, intent = session.plan.analysis, session.intent
     chosen = all(q.answer in (q.default, *q.options) for q in intent.clarifications)
     first = messages.revision(session) == 1 and not session.plan.change_request and chosen
@@ -144,12 +144,12 @@ def _approve(session: Session, event: FromPerson) -> Iterator[Deed]:
 
 
 def may_not_alone(session: Session, event: FromPerson) -> bool:
-    """Whether this one's word does not count, because it is their own wish, and the operator wants others to agree."""
+    """Whether this person's approval does not count because the request is their own and the operator requires others."""
     return session.approval.others_only and _same(event.by, session.owner)
 
 
 def wants_another(session: Session, event: FromPerson) -> bool:
-    """Whether this one's word is not enough: the operator wants several people to agree."""
+    """Whether the operator requires more approvals than this person's."""
     others = [given for given in session.approval.given if not _same(given.by, event.by)]
     return len(others) + 1 < session.approval.required
 
@@ -176,7 +176,7 @@ def _approval_of(session: Session, by: Person, event: Happening) -> Approval:
 
 
 def _accept(session: Session, by: Person, event: Happening) -> Iterator[Deed]:
-    """Where there is a host, the base may have moved there since the plan was made."""
+    # With a host, the base may have moved there since the plan was made: it is checked first.
     given = _approval_of(session, by, event)
     session.approval.given = (*session.approval.given, given)
     if session.pulls.host is None:
@@ -194,13 +194,15 @@ def _start(session: Session, given: Approval, event: Happening) -> Iterator[Deed
     session.approval.granted = given
     if session.intent.status is IntentStatus.PROPOSED:
         session.intend(IntentStatus.APPROVED)
-    if session.intent.status is not IntentStatus.EXECUTING:  # more was wanted before it was merged
+    if (
+        session.intent.status is not IntentStatus.EXECUTING
+    ):  # already executing: more was asked for before the merge
         session.intend(IntentStatus.EXECUTING)
     session.request.dry_run = False
     session.say(Speaker.USER, f"Approved revision {given.revision}", event.at)
     session.enter(Phase.EXECUTING)
     yield messages.approval_wanted(session, _approved(session, given))
-    if plan.all_settled(session):  # what is wanted is there already
+    if plan.all_settled(session):  # everything that is wanted is done already
         session.enter(Phase.FINISHING)
         yield from finish.begin(session, event)
     else:
@@ -213,7 +215,9 @@ def expired(session: Session, event: FromPerson) -> bool:
 
 
 def _looked_at_base(session: Session, event: BaseSeen) -> Iterator[Deed]:
-    """A plan that has waited for long is shown afresh. It is made anew if the base has moved in what it is about."""
+    """Decide on the base check: start an accepted plan unless the base has moved in what it touches; show an expired
+    plan again if the base has not moved; otherwise make a new plan.
+    """
     accepted, session.approval.checking_base = approval.is_complete(session), False
     session.repository.upstream = event.base.upstream or session.repository.upstream
     moved = moved_base.moved(session, event)
@@ -248,7 +252,7 @@ def _planned_anew(session: Session, event: BaseSeen, moved: str) -> Iterator[Dee
         event.brought,
     )
     plan.revise(session, f"{moved}: hold the plan against the repository as it is now.")
-    session.approval.checking_base = False  # it was looked at just now
+    session.approval.checking_base = False  # the base was checked just now
     session.enter(Phase.SPECIFYING)
     yield messages.news(
         f"revising:{messages.revision(session)}", f"{moved}, so I am checking the plan again."
@@ -282,12 +286,12 @@ def _change(session: Session, text: str, card: Deed) -> Iterator[Deed]:
     yield messages.planning_again(session, "I am planning again with your changes.", text)
 
 
-# A spec and nothing more (`spec`): it is over as soon as its documents are there, and waits for
-# nobody. A change in its thread makes a new revision, *Run it* carries it out.
+# Only a spec (`spec`): the session ends as soon as its documents are written, and waits for nobody. A change in its
+# thread makes a new revision; *Run it* carries it out.
 
 
 def spec_written(session: Session, event: Happening) -> Iterator[Deed]:
-    """The documents are shown: that is all that was wanted."""
+    """Complete a session that only had to write its documents."""
     session.become(Status.COMPLETED)
     session.ending.cleaned = False
     yield messages.status(session, event.at)
@@ -298,7 +302,7 @@ def spec_is_over(session: Session) -> bool:
 
 
 def concerns_spec(session: Session, event: Event) -> bool:
-    """Whether an event after its end is decided here."""
+    """Whether an event after the end of a spec-only session is decided here."""
     if not spec_is_over(session) or session.status is not Status.COMPLETED:
         return False
     match event:
@@ -321,7 +325,7 @@ def decide_spec(session: Session, event: Event) -> Iterator[Deed]:
         case Pressed(about=about) if about != approval.offer(session):
             yield messages.stale_press(session, event)
         case Pressed(verb=Verb.CHANGE, text=text):
-            if text.strip():  # without a word it stays over: else a mere «ok» would start it
+            if text.strip():  # reopen only when asked to run: it must stay over, or else a mere «ok» would start it
                 reopen_spec(session)
             yield from decide(session, event)
         case Pressed() | Said():
@@ -331,7 +335,7 @@ def decide_spec(session: Session, event: Event) -> Iterator[Deed]:
 
 
 def _run_spec(session: Session, event: Pressed | Said) -> Iterator[Deed]:
-    """From here on it is a session like any other."""
+    """Start carrying out the spec; from here on the session is an ordinary one."""
     if session.plan.analysis and session.plan.analysis.critical:
         told = "This plan has critical findings and cannot be carried out. Say what should be different."
         yield messages.privately(event, told)
@@ -342,6 +346,6 @@ def _run_spec(session: Session, event: Pressed | Said) -> Iterator[Deed]:
 
 
 def reopen_spec(session: Session) -> None:
-    """What its end has cleaned up is made again, and is to be cleaned up again."""
+    """Reopen the session, so that what its end cleaned up is created and later cleaned up again."""
     session.become(Status.ACTIVE)
     session.ending.cleaned, session.ending.leftovers = False, ()

@@ -1,1 +1,1 @@
-"""What keeps a task from going on, and what people decide about it."""
+"""What keeps a task from going on, and what users decide about it."""

@@ -1,4 +1,4 @@
-"""Limits of tasks and of agents' accounts, and another agent in place of the one that cannot go on. Work is always kept."""
+"""Limits of tasks and of agents' accounts, and replacing an agent that cannot go on. Work is never discarded."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from bot.steps.blocked import troubles
 from bot.steps.execute import next_step
 
 AGAIN_AFTER = timedelta(hours=1)
-"""Where the agent does not say when its account has something left again."""
+"""Wait if the agent does not say when its account's limit is reset."""
 ROUNDED, EXACT = timedelta(seconds=90), timedelta(seconds=3)
-"""What is waited besides: clocks differ, and who tells only the minute has rounded it down."""
+"""Safety margins: clocks differ, and a time without seconds was rounded down."""
 
 
 def check_files(session: Session, task: Task, event: Happening, work: Work) -> Iterator[Deed]:
@@ -48,7 +48,7 @@ def check_test_runs(session: Session, task: Task, event: CheckRan) -> Iterator[D
 
 
 def check_work_time(session: Session, event: Ticked) -> Iterator[Deed]:
-    """How long agents have worked on a task, all its runs together."""
+    """Check how long agents have worked on each task, in all its runs together."""
     for task in session.in_state(TaskState.RUNNING):
         if not task.taken_by:
             spent = worked(task, event.at)
@@ -56,7 +56,7 @@ def check_work_time(session: Session, event: Ticked) -> Iterator[Deed]:
 
 
 def note_silence(session: Session, event: Ticked) -> None:
-    """How long panes have shown the same. It is only told: an agent that thinks long is none that hangs."""
+    """Record for how long each pane has not changed. Only reported: an agent that thinks for long is not stuck."""
     for task in session.in_state(TaskState.RUNNING):
         run = task.run
         if run is None or run.id not in event.tails:
@@ -67,7 +67,7 @@ def note_silence(session: Session, event: Ticked) -> None:
 
 
 def worked(task: Task, at: datetime) -> int:
-    """Seconds of agents' work: without the time in which one waited for a person."""
+    """Return the seconds agents have worked, without the time a run waited for a person."""
     spans = (
         ((run.ended_at or at) - run.started_at).total_seconds() - run.waited for run in task.runs
     )
@@ -83,7 +83,7 @@ def _limit(session: Session, task: Task, name: str) -> int | None:
 def _check_limit(
     session: Session, task: Task, event: Happening, name: str, actual: int, what: str
 ) -> Iterator[Deed]:
-    """Told once for each limit; who let it pass is not asked again."""
+    """Block the task at its limit, once per limit. A limit that a person has waived is not checked again."""
     allowed = _limit(session, task, name)
     if allowed is None or actual <= allowed or name in task.accepted:
         return
@@ -98,7 +98,7 @@ def _check_limit(
 
 
 def account_empty(session: Session, task: Task, event: RunEnded, limit: Limit) -> Iterator[Deed]:
-    """Nobody's fault, and no failed run: it goes on by itself when there is something left again."""
+    """Have the task wait until the account's limit is reset. This does not count as a failed run."""
     resets = limit.resets_at
     until = resets if resets and resets > event.at else event.at + AGAIN_AFTER
     task.next_run.not_before = until + (EXACT if until.second else ROUNDED)
@@ -130,7 +130,10 @@ def _account_choices(session: Session, task: Task) -> tuple[Choice, ...]:
 
 
 def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
-    """Who may approve lets another agent work, with the flags that stand on the button."""
+    """Decide on a press on a limit's card.
+
+    An approver's press lets another agent work, with the flags on the button.
+    """
     task_id, _, rest = event.about.partition(":")
     runs, _, agent = rest.partition(":")
     task = session.task(task_id)
@@ -147,7 +150,7 @@ def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
 
 
 def _try_now(session: Session, task: Task, decided: Decided) -> Iterator[Deed]:
-    """It is one account: with it all are tried that wait for the same one."""
+    """Retry now every task that waits for the same agent's account."""
     agent = task.agent or session.agents.default
     for other in session.tasks:
         if plan.waits_for_account(other) and (other.agent or session.agents.default) == agent:
@@ -164,20 +167,19 @@ def time_came(session: Session, event: TimeCame | OrderFailed) -> Iterator[Deed]
 
 
 def waiting(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
-    """The cards of all that wait for an account: the same ones again, or with what became of them."""
+    """Show the cards of all tasks that wait for an account, again or with the decision."""
     for task in filter(plan.waits_for_account, session.tasks):
         yield _account_card(session, task, "", decided)
 
 
 def close_limit_card(session: Session, task: Task, decided: Decided) -> Iterator[Deed]:
-    """It waits no longer, for whatever reason."""
+    """Close the card of a task that no longer waits for an account."""
     if task.next_run.not_before is not None:
         yield _account_card(session, task, "", decided)
         task.next_run.not_before = None
 
 
-# Another agent for a task: after its account's limit, after two failures, or because somebody who
-# may approve says so.
+# Another agent for a task: after its account's limit, after two failures, or because an approver says so.
 
 OTHERS_WORK = "Another agent worked on this before you. Look at what is there already (git status, git log) and go on from it."
 _MAY_CHANGE_AGENT = plan.HOLDABLE | {TaskState.BLOCKED, TaskState.FAILED}
@@ -186,9 +188,12 @@ _MAY_CHANGE_AGENT = plan.HOLDABLE | {TaskState.BLOCKED, TaskState.FAILED}
 def use_agent_pressed(
     session: Session, task: Task, runs: str, agent: str, event: Pressed
 ) -> Iterator[Deed]:
-    """On the card of a task that is blocked or has failed, or on an offer: until the task has gone on to something else."""
+    """Replace the agent by the button of a blocked or failed task or of an offer.
+
+    The press is stale once the task has moved on.
+    """
     runs_now = len(task.runs)
-    # the offer is shown before its own agent tries again
+    # the offer is shown before the task's own agent tries again
     current = runs.isdecimal() and runs_now - 1 <= int(runs) <= runs_now
     if not current or agent not in session.agents.others or _why_not(session, task, agent):
         yield messages.stale_press(session, event)
@@ -197,7 +202,7 @@ def use_agent_pressed(
 
 
 def use_agent(session: Session, event: Commanded) -> Iterator[Deed]:
-    """`use codex for T002`."""
+    """Decide on `use codex for T002`."""
     agent, wanted = event.command.text.lower(), event.command.argument.lower()
     task = _task_named(session, wanted)
     if session.status is not Status.ACTIVE and session.status is not Status.QUEUED:
@@ -218,7 +223,7 @@ def use_agent(session: Session, event: Commanded) -> Iterator[Deed]:
         yield messages.privately(event, why)
         return
     yield from take_over(session, task, agent, event)
-    # a command is no step of the phase, which would go on by itself
+    # needed here, because a command is no step of the phase, which would do it
     blocked.free_dependents(session)
     next_step.start_tasks(session, event)
     flags = (
@@ -258,7 +263,7 @@ def _why_not(session: Session, task: Task, agent: str) -> str:
 
 
 def take_over(session: Session, task: Task, agent: str, event: FromPerson) -> Iterator[Deed]:
-    """What was done stays; its next run is the other agent's, in a conversation of its own."""
+    """Let another agent continue the task. The work is kept; the agent's next run starts a new conversation."""
     decided = messages.decided(f"{agent} takes over", event)
     yield from close_limit_card(session, task, decided)
     yield from blocked.close_card(session, task, decided)

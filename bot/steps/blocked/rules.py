@@ -1,4 +1,4 @@
-"""A task failed or cannot go on: a person decides. Nothing that depends on it is left hanging."""
+"""A task failed or cannot go on: a person decides. Tasks that depend on it never hang."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from bot.steps.ship import rules as ship
 from bot.steps.verify import test_command
 
 WAITING = "waits for"
-"""How the reason of a task begins that is held up by another."""
+"""Prefix of the reason of a task that is held up by another one."""
 SHOWN_OUTPUT = 1500
 BEGUN_ANEW = "The branch of an earlier try is lost. Begin anew: nothing of it is here."
 ASKED_IN_SCRIPT = (
     "In a new folder, as the copy is that a script works on, an agent may ask whether it is trusted: --project-mode fixed works in the "
     "project itself, where that was answered before. claude-print (GWT_AGENT) asks nothing; in the console you can answer."
 )
-"""What helps where nobody was there for what an agent asked."""
+"""The remedy if nobody was there to answer an agent."""
 MOST_HINT = 3000
-"""Characters of what somebody tells an agent: each of its tries may bring another."""
+"""Characters of a hint for an agent, as every retry may add another one."""
 
 
 def fail(session: Session, task: Task, reason: str, event: Happening) -> Iterator[Deed]:
@@ -42,21 +42,21 @@ def fail(session: Session, task: Task, reason: str, event: Happening) -> Iterato
 def block(
     session: Session, task: Task, reason: str, event: Happening, held: Hold | None = None
 ) -> Iterator[Deed]:
-    """`held`: what kind of reason it is, where a person may let it pass."""
+    """Block the task and ask a person. `held`: the kind of reason, if a person may let it pass."""
     task.become(TaskState.BLOCKED, reason)
     task.hold, task.times_asked = held, task.times_asked + 1
     yield from _ask_person(session, task)
 
 
 def hold_refused(session: Session, event: OrderFailed) -> Iterator[Deed]:
-    """The world refused something a task needs."""
+    """Block the task whose order was refused for good."""
     task = session.task(event.task_id)
     if task is None:
         yield from troubles.fail_on_refusal(session, event)
         return
     if task.state not in (TaskState.RUNNING, TaskState.VERIFYING) and not task.base_to_merge:
         return
-    # also one that was only starting: its pane may stand already
+    # even if it was only starting: its pane may exist already
     stopped = tuple(troubles.end_run(task, event.at, Outcome.FAILED))
     if stopped and task.run:
         task.update_run(task.run.model_copy(update={"message": event.reason}))
@@ -66,7 +66,7 @@ def hold_refused(session: Session, event: OrderFailed) -> Iterator[Deed]:
 
 
 def not_started(session: Session, event: SettingsChanged) -> Iterator[Deed]:
-    """What its agent would obey is not what somebody approved."""
+    """Block the task because the settings that its agent obeys have changed since the approval."""
     task = session.task_of_run(event.run_id)
     if task is None or task.run is None or task.run.state is not RunState.STARTING:
         return
@@ -80,19 +80,19 @@ def not_started(session: Session, event: SettingsChanged) -> Iterator[Deed]:
 
 
 def waiting(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
-    """The cards of all tasks that wait for a person: the same ones again, or with what became of them."""
+    """Show the cards of all tasks that wait for a person, again or with the decision."""
     for task in filter(_waits_for_person, session.tasks):
         yield card_of(session, task, decided)
 
 
 def close_card(session: Session, task: Task, decided: Decided) -> Iterator[Deed]:
-    """Nobody has to decide about it any more."""
+    """Close the task's card, if a person was asked about it."""
     if _waits_for_person(task):
         yield card_of(session, task, decided)
 
 
 def _waits_for_person(task: Task) -> bool:
-    """Whether a person has to decide about it; not where it is only held up by something else."""
+    """Whether a person has to decide about it. Not if it is only held up by something else."""
     held = task.state in (TaskState.FAILED, TaskState.BLOCKED)
     return held and not task.blocked.startswith(WAITING)
 
@@ -105,7 +105,7 @@ def _ask_person(session: Session, task: Task) -> Iterator[Deed]:
 
 
 def card_of(session: Session, task: Task, decided: Decided | None = None) -> Show:
-    """From the task alone, so that it can be shown again whenever it was lost."""
+    """Return the task's card. It depends on nothing but the task, so that a lost card can be shown again."""
     failed = task.state is TaskState.FAILED
     title = f"{task.key} failed: {task.blocked}" if failed else f"{task.key} is blocked"
     if task.hold is Hold.TESTS:
@@ -124,20 +124,20 @@ def card_of(session: Session, task: Task, decided: Decided | None = None) -> Sho
 
 
 def _reason(session: Session, task: Task, title: str) -> str:
-    """What the title does not say already."""
+    """Return what the title does not already say."""
     if _asked_in_script(session, task):
         return sentences(task.blocked, ASKED_IN_SCRIPT)
     return "" if task.blocked in title else task.blocked
 
 
 def _asked_in_script(session: Session, task: Task) -> bool:
-    """Whether its agent asked something in a script."""
+    """Whether its agent asked a question in a script, where nobody can answer."""
     asked = task.run is not None and task.run.outcome is Outcome.BLOCKED
     return session.request.unattended and asked and task.state is TaskState.BLOCKED
 
 
 def _output(task: Task) -> str:
-    """Of what went wrong last."""
+    """Return the output of the last failure."""
     if task.run and task.run.outcome is not Outcome.FINISHED:
         return task.run.message
     check = task.checks[-1] if task.checks else None
@@ -170,7 +170,7 @@ def _retrying(task: Task) -> str:
 
 
 def _reassign_choice(session: Session, task: Task, about: str) -> Iterator[Choice]:
-    """Where nobody sees or builds upon what is lost, it may be done without."""
+    """Offer a fresh start on another branch, if nobody has seen or builds on the lost work."""
     if _may_be_reassigned(session, task):
         yield Choice(label="Begin anew on another branch", verb=Verb.REASSIGN, about=about)
 
@@ -183,7 +183,7 @@ def _may_be_reassigned(session: Session, task: Task) -> bool:
 
 
 def _agent_choices(task: Task, about: str) -> Iterator[Choice]:
-    """Where an agent was at work there is something to read, and something it may not know."""
+    # Only if an agent has worked: then there is a log to read, and a hint may help.
     if task.runs:
         asks = "What should its agent know?"
         yield Choice(label="Retry with a hint…", verb=Verb.HINT, about=about, asks=asks)
@@ -191,7 +191,7 @@ def _agent_choices(task: Task, about: str) -> Iterator[Choice]:
 
 
 def _let_pass_choices(session: Session, task: Task, about: str) -> Iterator[Choice]:
-    """What a person may let pass, having seen it."""
+    """Offer to let the task pass as it is."""
     if task.hold is Hold.TESTS:
         yield from _test_choices(session, task, about)
     if task.hold is Hold.SETTINGS:
@@ -219,7 +219,7 @@ def _test_choices(session: Session, task: Task, about: str) -> Iterator[Choice]:
 
 
 def dependents(session: Session, task: Task) -> list[Task]:
-    """All that depend on it, directly or not, in the order of the plan."""
+    """Return all tasks that depend on it, directly or indirectly, in the order of the plan."""
     affected = {task.id}
     grown = True
     while grown:
@@ -272,9 +272,10 @@ def decided_card(
 
 
 def retry(session: Session, task: Task, hint: str = "") -> None:
-    """From where it stood, with fresh counters. A worktree that is gone is made again from its branch.
+    """Retry the task where it stopped, with reset counters.
 
-    A hint is for its agent: then it is not only looked at again.
+    A missing worktree is created again from its branch. With a hint, its agent always starts again; without one, work
+    that was being verified is only verified again.
     """
     held_from, held = task.blocked_from, task.hold
     lost = held is Hold.LOST
@@ -286,7 +287,7 @@ def retry(session: Session, task: Task, hint: str = "") -> None:
         task.become(TaskState.VERIFYING)
         task.look_again()
         if lost or held is Hold.TESTS:
-            # what is run in a new worktree is run in it again
+            # repeat what is run in a new worktree
             _make_again(task)
         return
     if task.runs:
@@ -301,13 +302,13 @@ def retry(session: Session, task: Task, hint: str = "") -> None:
 
 
 def _make_again(task: Task) -> None:
-    """Its worktree, should it be gone, before anything else is done there."""
+    # The worktree is created again, if it is gone, before anything else is done in it.
     if task.workspace:
         task.workspace = task.workspace.model_copy(update={"ready": False})
 
 
 def reassign(session: Session, task: Task) -> None:
-    """What was lost stays as it is, with whatever is left of it; the task gets a branch and an agent that know nothing of it."""
+    """Give the task a new branch and a fresh agent. The lost workspace stays as it is, with whatever is left in it."""
     plan.separate_branches(session, task)
     retry(session, task)
     if task.state is TaskState.VERIFYING:
@@ -321,7 +322,7 @@ def reassign(session: Session, task: Task) -> None:
 
 
 def skip(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
-    """The others go on as if it had never been asked for."""
+    """Leave the task out; its dependents go on without it."""
     yield from _cancel(session, task, event)
     for other in session.tasks:
         if task.id in other.dependencies:
@@ -340,7 +341,7 @@ def give_up(session: Session, task: Task, event: FromPerson) -> Iterator[Deed]:
 
 
 def _cancel(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
-    # it may be at work: what it depends on was done once, and is being done anew
+    # it may be at work: its dependency was completed once and is being redone
     yield from troubles.end_run(task, event.at)
     task.become(TaskState.CANCELLED)
     task.result = TaskResult(success=False, error="left out by a person")
@@ -348,7 +349,7 @@ def _cancel(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
 
 
 def free_dependents(session: Session) -> None:
-    """Tasks that were held up by another one, and are not any more, only wait for their turn again."""
+    """Set tasks that are no longer held up by another one back to pending."""
     reasons = {task.blocked for task in session.in_state(TaskState.BLOCKED)}
     for task in session.tasks:
         reason = f"{WAITING} {task.key}"
@@ -365,7 +366,10 @@ def free_dependents(session: Session) -> None:
 
 
 def other_agent_choices(session: Session, task: Task) -> tuple[Choice, ...]:
-    """A button for each, with the flags it would run with: who presses lets it work here."""
+    """Return a button for each other agent, with the flags it would run with.
+
+    Pressing it allows the agent for this session.
+    """
     return tuple(
         Choice(
             label=f"Use {agent} instead ({flags})" if flags else f"Use {agent} instead",

@@ -1,4 +1,6 @@
-"""What goes wrong outside or inside: people are told of it with a remedy, agents end, and nothing else is affected."""
+"""Problems inside and outside the bot: users are told with a remedy, the agents are ended, and nothing else is
+affected.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ SET_MODEL = Choice(label="Model and endpoint", verb=Verb.SETTINGS)
 
 
 def fail_on_refusal(session: Session, event: OrderFailed) -> Iterator[Deed]:
-    """Before any task runs, what the world refuses ends the session until a person has mended it."""
+    """Fail the session. Before any task runs, a refused order stops the session until a person has fixed the cause."""
     title = {
         "survey": "I cannot work here yet",
         "find_questions": "The model cannot be used",
@@ -64,7 +66,7 @@ def try_again(session: Session, event: FromPerson) -> Iterator[Deed]:
 
 
 def close_failure(session: Session, reason: str) -> Iterator[Deed]:
-    """Its card has buttons: they go with what they were about."""
+    # The card has buttons, which must go when the failure is over.
     if session.control.failure:
         session.control.failure = ""
         yield Show(card=ProblemCard(key="failure", title="a problem", reason=reason, over=True))
@@ -80,7 +82,10 @@ def end_runs(session: Session, event: Happening) -> Iterator[Deed]:
 
 
 def end_run(task: Task, at: AwareDatetime, outcome: Outcome = Outcome.KILLED) -> Iterator[Deed]:
-    """No agent goes on unwatched: whoever takes a task out of its run ends that run."""
+    """End the task's run, if it is alive, and close its cards.
+
+    Call it wherever a task leaves its run: no agent may go on unwatched.
+    """
     run = task.run
     if run and run.alive:
         yield StopRun(run_id=run.id)
@@ -110,17 +115,17 @@ def trouble(session: Session, event: TroubleBegan | TroubleEnded) -> Iterator[De
         *others,
         Trouble(order=event.order, reason=event.reason, since=event.at),
     )
-    if not others:  # one notice for all that waits for the same
+    if not others:  # one notice for all orders that wait for the same thing
         yield _notice(session, event.reason, event.remedy, retrying=True)
 
 
 def close_trouble(session: Session, reason: str) -> Iterator[Deed]:
-    """Its card promises that the bot goes on trying: it must not say so any longer than it does."""
+    # The card says that the bot keeps retrying; it must not say so any longer than that is true.
     yield from _keep_troubles(session, (), reason)
 
 
 def no_longer_due(session: Session, due: Container[str]) -> Iterator[Deed]:
-    """Nobody waits for an order that nobody wants any more."""
+    """Drop problems of orders that are no longer due."""
     wanted = tuple(one for one in session.control.troubles if one.order in due)
     yield from _keep_troubles(session, wanted, "It is not needed any more.")
 
@@ -134,7 +139,7 @@ def _keep_troubles(session: Session, troubles: tuple[Trouble, ...], reason: str)
 def _notice(
     session: Session, title: str, reason: str, *, retrying: bool = False, over: bool = False
 ) -> Show:
-    """Every outage has a card of its own: the last one stands where nobody looks any more."""
+    # Every outage gets a new card: an old one is far up in the thread, where nobody looks.
     key = f"trouble:{session.control.outages}"
     choices = (SET_MODEL,) if title == AI_SETTINGS and not over else ()
     card = ProblemCard(
@@ -144,7 +149,10 @@ def _notice(
 
 
 def prompts_cut(session: Session, usage: Usage) -> Iterator[Deed]:
-    """Told once: the answers look as good as any others, and are about half of what was asked."""
+    """Warn, once, that the model seems to read only a part of the prompts.
+
+    The replies do not show it: they look normal.
+    """
     if session.llm.prompts_cut or not seems_truncated(usage):
         return
     session.llm.prompts_cut = True

@@ -1,1 +1,1 @@
-"""The branches of a repository, from a chat."""
+"""The branches of a repository, managed from a chat."""

@@ -1,4 +1,4 @@
-"""What people see of branches: all of them on one card, or one with everything known about it."""
+"""The cards for branches: a list of all, or one branch with everything known about it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from bot.core.sheets import Bullets, Element, Entries, Entry, Fields, Pointer, T
 from bot.core.task import Task
 from bot.core.text import ago, counted, cut
 
-# Whose work a branch is.
+# Which session and task a branch belongs to.
 
 
 @dataclass(frozen=True)
 class BranchWork:
-    """What a branch is to a session."""
+    """The session and task that a branch belongs to."""
 
     session: Session
     task: Task | None = None
-    """None: it holds the documents of the session."""
+    """`None` if it holds the session's documents."""
 
     @property
     def worktree(self) -> str:
@@ -34,14 +34,14 @@ class BranchWork:
         return self.task.workspace.path if self.task.workspace else ""
 
     def told(self) -> str:
-        """In a few words."""
+        """Return a short description."""
         what = f"{self.task.key} {self.task.state}" if self.task else "its documents"
         over = f" ({self.session.status.lower()})" if self.session.over else ""
         return f"{what} · {self.session.short}{over}"
 
 
 BUTTONS = 20
-"""So many branches have a button each; of more there is a table."""
+"""Up to this many branches get a button each; more are shown as a table."""
 _COMMITS = 8
 _FILES = 12
 _CONFIRM = 240
@@ -72,7 +72,7 @@ def branch_card(
     done: str = "",
     obstacle: str = "",
 ) -> AnswerCard:
-    """`done`: what was just done to it; `obstacle`: why it may not be deleted."""
+    """Return the card of one branch. `done`: what was just done to it; `obstacle`: why it may not be deleted."""
     told = (Text(text=done, strong=True),) if done else ()
     stays = (Text(text=f"It cannot be deleted now: {obstacle}."),) if obstacle else ()
     return AnswerCard(
@@ -91,7 +91,7 @@ def title(found: BranchDetails) -> str:
 def details(
     found: BranchDetails, carried: BranchWork | None, summary: str, now: datetime
 ) -> Iterator[Element]:
-    """Facts first, then the summary: it comes last, and moves nothing that is read already."""
+    # The summary arrives later and comes last, so that it does not move what is being read.
     yield Fields(pairs=tuple(_facts(found, carried, now)))
     if carried:
         yield Pointer(text=carried.session.title, thread=carried.session.thread)
@@ -110,7 +110,7 @@ def details(
 def choices(
     found: BranchDetails, carried: BranchWork | None, about: About, obstacle: str
 ) -> Iterator[Choice]:
-    """`obstacle`: why it may not be deleted."""
+    """`obstacle`: why the branch may not be deleted."""
     name, base = found.branch.name, found.base
     if base and found.branch.ahead and name != base:
         running = bool(carried and carried.task and not carried.session.over)
@@ -172,7 +172,7 @@ def _lines(sign: str, number: int | None) -> str:
 
 
 def _delete_question(found: BranchDetails, carried: BranchWork | None) -> str:
-    """The question before a branch is deleted: what would be lost stands in it."""
+    """Return the question asked before deletion, which names what would be lost."""
     name = found.branch.name
     busy = carried and not carried.session.over
     needed = f" {carried.told()} needs it." if carried and busy else ""
@@ -201,17 +201,20 @@ def _elsewhere(branch: Branch, base: str) -> bool:
     return bool(branch.worktree) and branch.name != base
 
 
-# What a button of branch mode was shown for: it does what people saw, or nothing.
+# What a button of branch mode refers to: it acts on what the user saw, or does nothing.
 
 
 @dataclass(frozen=True)
 class About:
-    """Travels with the button, so that no memory is needed to take a press. No name of a branch holds a colon."""
+    """The state of a branch when its card was shown.
+
+    It travels with the button, so nothing must be remembered. Names of branches never contain a colon.
+    """
 
     asked: str
-    """Names the card."""
+    """Identifies the card."""
     where: str
-    """Names the repository."""
+    """Identifies the repository."""
     commit: str
     lost: int
     base: str
@@ -227,7 +230,7 @@ class About:
 
     @classmethod
     def read(cls, text: str) -> About | None:
-        """None: no button of ours says this."""
+        """Parse the text of a button; `None` if it is not one of these buttons."""
         parts = text.split(":")
         if len(parts) != 6 or not parts[3].isdigit():
             return None
@@ -236,5 +239,5 @@ class About:
 
 
 def mark_of(text: str) -> str:
-    """A short name for something, the same every time."""
+    """Return a short stable identifier for a text."""
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:12]

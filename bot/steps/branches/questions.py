@@ -1,4 +1,4 @@
-"""Asks the model what is on a branch, in a few words. Without the model, facts alone are told."""
+"""Asks the model what is on a branch, in a few words. Without a model, only facts are shown."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from bot.steps.asking import Answer, Prompt, parsed
 from bot.steps.prompt_data import LONGEST_REPLY
 
 PATCH = 200_000
-"""Characters of a patch that are looked at."""
+"""Characters of a patch that are read."""
 SMALLEST_WINDOW = 16_000
 LARGEST_SHARE = 60_000
-"""Characters that are sent."""
+"""Characters that are sent at most."""
 
 
 class BranchReply(Answer):

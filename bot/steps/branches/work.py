@@ -1,4 +1,7 @@
-"""Branch mode: the branches of a repository, looked at, merged and deleted from a chat. It needs no session, no tmux and no model."""
+"""Branch mode: list, show, merge and delete a repository's branches from a chat.
+
+It needs no session, no tmux and no model.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +32,10 @@ from bot.steps.branches.cards import About, BranchWork, mark_of
 from bot.steps.branches.questions import PATCH, BranchPrompt
 from bot.steps.chat import chat_of
 
-# Whose work a branch is: its session and task, as far as somebody may know of them.
+# Finds the session and task of a branch, as far as the viewer may know of them.
 
 ENDED = 200
-"""Sessions that are over and that are asked for their branches: each is read from disk once."""
+"""Finished sessions that are searched for branches; each is read from disk once."""
 
 
 Works = Mapping[str, BranchWork]
@@ -44,16 +47,18 @@ class BranchOwners:
     world: World
     awake: Callable[[], Iterable[Session]]
     _over: dict[str, tuple[str, Session]] = field(default_factory=dict[str, tuple[str, Session]])
-    """Sessions that were read already, with the moment they changed last."""
+    """Sessions already read from disk, with the time of their last change."""
 
     def works(self, repository: str) -> Works:
-        """The newest session counts: a branch may be taken up again."""
+        """Return the work on each branch. If several sessions used a branch, the newest one counts."""
         mine = [one for one in self._known() if one.repository.path == repository]
         mine.sort(key=lambda one: (not one.over, one.updated_at))
         return {name: carried for session in mine for name, carried in _branches_of(session)}
 
     def needs(self, repository: str, branch: str) -> Session | None:
-        """A session at work that starts from the branch, or has its documents there: without it, it cannot go on."""
+        """Return an unfinished session that starts from this branch or has its documents on it, and could not go on
+        without it.
+        """
         for session in self.awake():
             if session.over or session.repository.path != repository:
                 continue
@@ -85,7 +90,7 @@ class BranchOwners:
 
 
 def may_know(thread: Thread, carried: BranchWork | None) -> BranchWork | None:
-    """What two talk of alone is told nowhere else."""
+    """Return the work, or `None` if it belongs to a direct conversation that the thread must not know of."""
     return carried if carried and seen_from(thread, carried.session.thread) else None
 
 
@@ -103,12 +108,12 @@ _WORDS = words_answered_by(AnsweredBy.BRANCHES)
 _VERBS = frozenset({Verb.SHOW_BRANCH, Verb.MERGE_BRANCH, Verb.DELETE_BRANCH})
 _READING = "The model is reading it; what it says is added here."
 _REMEMBERED = 200
-"""Summaries: a branch that has not moved is not read again."""
+"""Summaries that are cached; a branch that has not moved is not summarised again."""
 
 
 @dataclass(frozen=True)
 class _Look:
-    """Somebody looks at one branch: where it lies, and the card that shows it."""
+    """A user's view of one branch: its repository, and the card that shows it."""
 
     thread: Thread
     path: str
@@ -118,7 +123,10 @@ class _Look:
 
 @dataclass(frozen=True)
 class BranchMode:
-    """`session_in` finds the session of a thread: its repository is meant there, else the one of the channel."""
+    """Answers commands and presses about branches.
+
+    `session_in` finds the session of a thread, whose repository is used; otherwise the channel's.
+    """
 
     world: World
     repositories: Repositories
@@ -133,7 +141,7 @@ class BranchMode:
         return isinstance(event, Pressed) and event.verb in _VERBS
 
     async def answered(self, thread: Thread, event: Commanded | Pressed) -> bool:
-        """Returns when the first card stands, or is late."""
+        """Return when the first card is shown, or is late."""
         await self.answers.give(self._answer(thread, event))
         return True
 
@@ -155,7 +163,7 @@ class BranchMode:
             await self._list(thread, event, path)
 
     async def _path(self, thread: Thread, event: FromPeople) -> str:
-        """Where the repository lies; empty: none is known, and the person was told."""
+        """Return the repository's path; empty if none is known, and then the person was told."""
         if session := self.session_in(thread):
             return session.repository.path
         if why := self.repositories.problem(thread):
@@ -173,7 +181,10 @@ class BranchMode:
         await self._whisper(thread, event, card)
 
     async def _look(self, look: _Look, done: str = "") -> None:
-        """First what git knows, then what the model makes of it, on the same card. `done`: what was just done to it."""
+        """Show git's facts first, then the model's summary on the same card.
+
+        `done`: what was just done to the branch.
+        """
         found = await self.world.repository.branch_details(look.path, look.name)
         known = self._said.get(self._key(look, found))
         missing = self.world.preferences.model().missing
@@ -185,7 +196,7 @@ class BranchMode:
             await self._show(there, found, await self._summary(there, found), done)
 
     async def _summary(self, look: _Look, found: BranchDetails) -> str:
-        """Without the model the card is as good as it was, and says why there is no more."""
+        """Return the summary, or a sentence that says why there is none."""
         room = await self.world.rules.context_window()
         try:
             patch = await self.world.repository.branch_patch(look.path, look.name, PATCH)
@@ -202,7 +213,7 @@ class BranchMode:
         return text
 
     async def _show(self, look: _Look, found: BranchDetails, summary: str, done: str) -> _Look:
-        """Where it stands: in a channel itself it begins a thread, so that it can be edited there."""
+        """Show the card. In the channel itself it starts a thread, so that it can be edited later."""
         about = About(
             look.asked,
             mark_of(found.repository),
@@ -264,7 +275,7 @@ class BranchMode:
         await self._put(look.thread, card)
 
     def _audited(self, thread: Thread, event: Pressed, done: str) -> None:
-        """It is done: with a full disk only the program's log knows that it was."""
+        # It is already done: if the disk is full, only the program's log records it.
         log.info("a branch was changed", extra={"data": {"by": event.by.id, "done": done}})
         try:
             now = self.world.clock.now()
@@ -292,17 +303,17 @@ class BranchMode:
         return may_know(look.thread, self.whose.works(found.repository).get(look.name))
 
     def _key(self, look: _Look, found: BranchDetails) -> str:
-        """A summary is of two commits, and of the task where people may know of it."""
+        # A summary depends on two commits, and on the task if the viewer may know of it.
         carried = self._known(look, found)
         whose = carried.session.id if carried else ""
         return f"{found.repository}:{found.parted}:{found.branch.commit}:{whose}"
 
 
-# Merges or deletes a branch that somebody has looked at: as it was shown, or not at all.
+# Merges or deletes a branch exactly as it was shown, or not at all.
 
 
 async def merge_branch(world: World, path: str, about: About, by: Person) -> str:
-    """In a worktree of its own; the base moves only forward, and only where nothing of people's can be touched."""
+    """Merge in a scratch worktree. The base only moves forward, and only if that touches nobody's changes."""
     scratch = worktree_path(path, f"agent/merge-{about.asked}")
     try:
         commit = await _moved_forward(world, path, about, scratch)
@@ -316,7 +327,7 @@ async def merge_branch(world: World, path: str, about: About, by: Person) -> str
 
 
 async def _moved_forward(world: World, path: str, about: About, scratch: str) -> str:
-    """The base, with the branch as it was shown and no other commit."""
+    """Merge the branch's shown commit, and no other, into the base; return the merge commit."""
     wanted = {about.name: about.commit}
     merged = await world.worktrees.merge_all(path, about.base, wanted, scratch)
     if merged.conflicts:
@@ -329,7 +340,7 @@ async def _moved_forward(world: World, path: str, about: About, scratch: str) ->
 async def delete_branch(
     world: World, about: About, by: Person, found: BranchDetails, worktree: str
 ) -> str:
-    """`worktree`: of the bot's own, which may go with it."""
+    """Delete the branch. `worktree`: one of the bot's own, which may be removed with it."""
     free = worktree if worktree == found.branch.worktree else ""
     await world.worktrees.delete_branch(
         found.repository, about.name, about.commit, about.lost, worktree=free
@@ -338,7 +349,10 @@ async def delete_branch(
 
 
 def why_not_deletable(found: BranchDetails, carried: BranchWork | None, needed: str) -> str:
-    """Why a branch may not be deleted; empty: it may, once somebody has confirmed it. `needed`: by whom."""
+    """Return why a branch may not be deleted; empty if it may, after confirmation.
+
+    `needed`: the session that needs it.
+    """
     if needed:
         return f"session {needed} is built upon it"
     where = found.branch.worktree
@@ -348,7 +362,7 @@ def why_not_deletable(found: BranchDetails, carried: BranchWork | None, needed: 
 
 
 def spare_worktree(found: BranchDetails, carried: BranchWork | None) -> str:
-    """A worktree of the bot's that no session needs any more."""
+    """Return the bot's worktree of the branch, if no session needs it any more."""
     if carried and carried.session.over:
         return carried.worktree
     return ""

@@ -1,1 +1,1 @@
-"""People change their mind while tasks run."""
+"""Users change the request while tasks run."""

@@ -1,4 +1,4 @@
-"""What a change does to the tasks: what is shown of it, and what becomes of each task when it is confirmed or forgotten."""
+"""What a change does to the tasks: how it is shown, and what happens to each task when it is confirmed or dropped."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GO_ON = "You were stopped for a change that was then forgotten. Look at what is 
 
 
 def touched_keys(session: Session) -> frozenset[str]:
-    """Of the tasks the change touches."""
+    """Return the keys of the tasks that the change touches."""
     affected = session.change.affected if session.change else ()
     return frozenset(task.key for task in map(session.task, (a.task_id for a in affected)) if task)
 
@@ -46,13 +46,13 @@ def goes_on(session: Session) -> tuple[str, ...]:
 
 
 def edits_only(session: Session, change: Change) -> bool:
-    """No new task and no other agent: what was approved is only put differently."""
+    """Whether the change adds no task and uses no other agent, so that it only rephrases what was approved."""
     now = {task.key: task.agent for task in session.tasks}
     return all(draft.key in now and draft.agent == now[draft.key] for draft in change.drafts)
 
 
 def is_outdated(session: Session, drafts: Iterable[TaskDraft]) -> bool:
-    """Whether a task was cut while they were written: what it was cut into may have the keys of new ones."""
+    """Whether a task was split while the drafts were written: its parts may have the keys of new drafts."""
     cut = {task.key for task in session.in_state(TaskState.REPLACED)}
     return any(draft.key in cut for draft in drafts)
 
@@ -65,7 +65,7 @@ def _are_all_held(change: Change) -> bool:
 def approval_card(session: Session, change: Change, decided: Decided | None = None) -> Show:
     return Show(
         card=ApprovalCard(
-            # a change that was forgotten had the same revision, and its card stands far above
+            # a dropped change had the same revision, and its card is far up in the thread
             key=f"{approval.KEY}:{change.revision}:{naming.short(change.id)}",
             spec_id=session.plan.spec.id if session.plan.spec else "",
             revision=change.revision,
@@ -107,7 +107,7 @@ def _planned_tasks(session: Session, change: Change) -> tuple[PlannedTask, ...]:
 
 
 def _gone_keys(session: Session) -> frozenset[str]:
-    """Keys of tasks that nobody does any more."""
+    """Return the keys of tasks that are no longer carried out."""
     return frozenset(task.key for task in session.tasks if task.state in plan.GONE)
 
 
@@ -123,14 +123,14 @@ def _planned(session: Session, draft: TaskDraft) -> PlannedTask:
 
 
 def hold_touched(session: Session, change: Change, at: AwareDatetime) -> Iterator[Deed]:
-    """Also what has begun to move since it was judged: somebody may have had it tried again."""
+    """Hold the affected tasks, including those that have been restarted since the change was judged."""
     held = [*change.held]
     for affected in change.affected:
         task = session.task(affected.task_id)
         if task is None or task.state not in plan.HOLDABLE:
             continue
         if not task.taken_by or change.stage is ChangeStage.AWAITING:
-            # nobody's pane is closed under their hands before somebody has confirmed it
+            # a pane that a person works in is only closed once the change is confirmed
             yield from troubles.end_run(task, at)
             task.become(TaskState.BLOCKED, f"{blocked.WAITING} the change {change.by} asked for")
             held.append(task.id)
@@ -138,7 +138,7 @@ def hold_touched(session: Session, change: Change, at: AwareDatetime) -> Iterato
 
 
 def close_cards(session: Session, change: Change, decided: Decided) -> Iterator[Deed]:
-    """What a person was asked about a task is settled by what becomes of it now."""
+    """Close the cards of tasks that the change alters, as their questions are settled by it."""
     drafts = {draft.key: draft for draft in change.drafts}
     old = {draft.key: draft for draft in drafts_of(session.tasks)}
     for task in (session.task(affected.task_id) for affected in change.affected):
@@ -158,13 +158,13 @@ def release(session: Session, held: Iterable[str]) -> None:
 
 
 def continue_task(task: Task) -> None:
-    """The change was forgotten: on with it from where it was held."""
+    """Continue a task where it was held, because the change was dropped."""
     match task.blocked_from:
         case TaskState.RUNNING:
             task.become(TaskState.NEEDS_CONTINUATION)
             task.go_on(GO_ON)
         case TaskState.NEEDS_CONTINUATION:
-            # what it is to be told still waits to be told
+            # its feedback for the next run is still undelivered
             task.become(TaskState.NEEDS_CONTINUATION)
         case TaskState.VERIFYING:
             task.become(TaskState.VERIFYING)
@@ -176,7 +176,7 @@ def continue_task(task: Task) -> None:
 
 
 def take_over(session: Session, change: Change, at: AwareDatetime) -> None:
-    """The change was confirmed: the tasks become what it says. Those it does not touch stay as they are."""
+    """Apply a confirmed change to the tasks. Tasks that it does not touch stay as they are."""
     touched = touched_keys(session)
     drafts = {draft.key: draft for draft in change.drafts}
     old = {draft.key: draft for draft in drafts_of(session.tasks)}
@@ -208,7 +208,7 @@ def _remove(session: Session, tasks: Iterable[Task]) -> None:
 
 
 def _dependencies(session: Session, draft: TaskDraft, ids: Mapping[str, str]) -> tuple[str, ...]:
-    """Nobody waits for what a person has left out since this was planned; what was cut is waited for part by part."""
+    """Return the draft's dependencies, without tasks left out meanwhile, and with split tasks replaced by their parts."""
     found = (
         id for key in draft.depends_on if key in ids for id in _replacements(session, ids[key])
     )
@@ -216,7 +216,7 @@ def _dependencies(session: Session, draft: TaskDraft, ids: Mapping[str, str]) ->
 
 
 def _replacements(session: Session, id: str) -> Iterator[str]:
-    """What stands in its place by now; itself, if it is still wanted."""
+    """Yield the tasks that replace this one by now, or itself if it is still wanted."""
     task = session.task(id)
     if task and task.state is TaskState.REPLACED:
         for part in task.replaced_by:
@@ -226,13 +226,13 @@ def _replacements(session: Session, id: str) -> Iterator[str]:
 
 
 def _do_again(session: Session, task: Task, change: Change) -> None:
-    """With what it is now. What its agent has done already is kept, and gone on from."""
+    """Have a changed task done again. The agent's existing work is kept and continued."""
     if task.state in (TaskState.CANCELLED, TaskState.REPLACED):
         return
     task.counters, task.past_choices, task.result, task.completed_at = Counters(), (), None, None
     task.pull_text = None
     if task.pull_request:
-        # whoever wants it merged has not seen what it will be
+        # whoever wanted the merge has not seen the new version
         task.pull_request = task.pull_request.model_copy(update={"wanted_by": None})
     if task.runs:
         untold = f"\n\n{task.next_run.feedback}" if task.next_run.feedback else ""

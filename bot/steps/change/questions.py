@@ -1,4 +1,4 @@
-"""Asks the model which tasks a change of mind touches. Tasks that people name themselves are always touched."""
+"""Asks the model which tasks a change touches. Tasks that users name are always touched."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOT_TOLD = (
 LONGEST_WHY = 300
 _KEY = re.compile(
     r"(?<![A-Za-z0-9-])(?:T|t(?=[0-9]{3}))([0-9]{1,4})([a-z]?)(?![A-Za-z0-9]|\.[A-Za-z0-9])"
-)  # T2 and t002, but not the t2.micro of a cloud
+)  # T2 and t002, but not t2.micro, a cloud's machine type
 _LABEL = re.compile(r"(?<![A-Za-z0-9])task-[0-9a-f]{8}-[0-9]{1,4}(?![0-9])", re.IGNORECASE)
 _SETTLED_BY_PEOPLE = frozenset({TaskState.REPLACED, TaskState.CANCELLED})
 
@@ -91,8 +91,9 @@ class ImpactPrompt(
         return Impact(affected=_touched(self.session, self.change, chosen), reason=found.reason)
 
     def fallback(self) -> Impact:
-        # Nothing counts before a person has confirmed the difference, so a task that goes on a little longer
-        # costs no more than a run. To hold them all would stop every agent because of one garbled answer.
+        # On fallback hold no tasks but those named: the change counts only once a person has confirmed it, so a task
+        # that goes on meanwhile costs one run at most, while holding all would stop every agent because of one garbled
+        # reply.
         return Impact(affected=_touched(self.session, self.change, {}), reason=NOT_TOLD)
 
     def prose(self, found: Impact) -> str:
@@ -120,7 +121,7 @@ def _touched(session: Session, change: Change, chosen: dict[str, str]) -> tuple[
 
 
 def _tasks_named(session: Session, text: str) -> Iterator[str]:
-    """Ids of the tasks whose key or label stands in the text; of one that was replaced, its replacements."""
+    """Yield the ids of tasks whose key or label is in the text; for a replaced task, those of its replacements."""
     plain = unicodedata.normalize("NFKC", text)
     keys = {_plain_key(*found) for found in _KEY.findall(plain)}
     labels = {label.lower() for label in _LABEL.findall(plain)}
@@ -145,5 +146,5 @@ def _key_of(task: Task) -> str:
 
 
 def _plain_key(digits: str, letter: str) -> str:
-    """T2 is T002."""
+    # T2 is T002.
     return f"{int(digits)}{letter}"

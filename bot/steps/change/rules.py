@@ -1,6 +1,6 @@
-"""A change of mind while tasks run: only what it touches stops, is planned again and goes on.
+"""A change of the request while tasks run: only the tasks that it touches stop, are planned again and go on.
 
-It stands beside the phase. Nothing of it counts until a person confirms the difference that is shown.
+The phase stays the same. Nothing takes effect until a person confirms the difference that is shown.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ORDERS = frozenset({"judge_impact", "write_document", "analyse_plan"})
 
 
 def concerns(session: Session, event: Event) -> bool:
-    """Whether an event is about the change that is under way."""
+    """Whether an event belongs to the pending change."""
     change = session.change
     if change is None:
         return False
@@ -83,7 +83,7 @@ def decide(session: Session, change: Change, event: Event) -> Iterator[Deed]:
 
 
 def begin(session: Session, words: Words, decision: Question | None = None) -> Iterator[Deed]:
-    """One at a time: what is said while one is under way is added to it."""
+    """Start a change. Only one is pending at a time: further messages are added to it."""
     session.plan.changes += 1
     if session.change is None:
         session.change = Change(
@@ -125,7 +125,7 @@ def _more(session: Session, change: Change, words: Words) -> Iterator[Deed]:
 
 
 def _judged(session: Session, change: Change, event: ImpactJudged) -> Iterator[Deed]:
-    """Hold what is touched, at once: an agent must not go on with what nobody wants any more."""
+    """Hold the affected tasks at once: an agent must not go on with what nobody wants any more."""
     touched = {affected.task_id for affected in event.affected}
     change_effects.release(session, [id for id in change.held if id not in touched])
     change = change.model_copy(
@@ -154,7 +154,7 @@ def _document_written(session: Session, change: Change, event: DocumentWritten) 
     update: dict[str, object] = {"documents": (*change.documents, event.document)}
     if event.document.kind is DocumentKind.TASKS:
         if change_effects.is_outdated(session, event.drafts):
-            return  # it is written anew
+            return  # it is written again
         drafts = merge_breakdown(
             drafts_of(session.tasks), event.drafts, change_effects.touched_keys(session)
         )
@@ -171,7 +171,9 @@ def _document_written(session: Session, change: Change, event: DocumentWritten) 
 
 
 def _analysed(session: Session, change: Change, event: PlanAnalysed) -> Iterator[Deed]:
-    """What is critical is mended before anybody sees it, as for any plan; then people are asked, never fewer than before."""
+    """Have critical findings repaired before anybody sees the change, as for any plan; then ask for approval, never by
+    fewer people than before.
+    """
     session.approval.required = max(session.approval.required, event.policy.approvers)
     session.approval.others_only = session.approval.others_only or event.policy.others
     if event.analysis.critical and change.repairs < plan.MAX_REPAIRS:
@@ -187,7 +189,7 @@ def _analysed(session: Session, change: Change, event: PlanAnalysed) -> Iterator
 
 
 def _is_early(session: Session, change: Change, event: Said) -> bool:
-    """Said before the card was there to be read."""
+    """Whether the message was written before its author could have read the card."""
     shown = change.stage is ChangeStage.AWAITING
     return shown and approval.is_early(event, approval.offer_of_change(session, change))
 
@@ -242,7 +244,7 @@ def _confirm(session: Session, change: Change, event: FromPerson) -> Iterator[De
 
 
 def _take_over(session: Session, change: Change, event: FromPerson) -> None:
-    """From here on the plan is the new one."""
+    """Make the changed plan the session's plan."""
     session.approval.granted = _given(session, change, event)
     change_effects.take_over(session, change, event.at)
     session.plan.documents, session.plan.parallelism = change.documents, change.parallelism
@@ -263,7 +265,7 @@ def _given(session: Session, change: Change, event: FromPerson) -> Approval:
 
 
 def _give_up(session: Session, why: str) -> Iterator[Deed]:
-    """Nothing has changed, and nothing is held any longer."""
+    """Drop the change; nothing is altered, and held tasks go on."""
     key, title = f"change:{session.plan.changes}", "The change was not made."
     yield messages.news(key, title, why, tone=Tone.FAILURE)
     if session.change:
@@ -275,7 +277,7 @@ def _forget(session: Session, change: Change) -> None:
     session.change = None
 
 
-# What must be under way for a change.
+# Orders that a pending change demands.
 
 
 def due(change: Change) -> Iterator[Order]:

@@ -1,1 +1,1 @@
-"""What a request leaves open is asked and answered."""
+"""Questions about what a request leaves open, and their answers."""

@@ -1,4 +1,4 @@
-"""Asks the model what a request is, what it leaves open, and which questions somebody's words answer."""
+"""Asks the model what a request is, what it leaves open, and which questions a message answers."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ MAX_QUESTIONS = 5
 MAX_PARTS = 6
 MOST_EARLIER = 10
 LONGEST_EXCERPT = 600
-"""Of the specification of an earlier session."""
+"""Characters of an earlier session's specification."""
 _TYPES = frozenset({"feature", "fix", "refactor", "test", "docs", "audit"})
 
 
 class EarlierSession(Fact):
-    """A finished session that a request may go on with, as the model is told of it."""
+    """A finished session that a request may continue, as the model is told of it."""
 
     id: str
     title: str
@@ -60,7 +60,7 @@ class AskedPart(Answer):
 
 
 class Understood(Answer):
-    """What the request is, as the model reads it."""
+    """The request as the model understands it."""
 
     title: str = Field(default="", max_length=120)
     type: str = "feature"
@@ -76,7 +76,7 @@ class Understood(Answer):
     @field_validator("type")
     @classmethod
     def _known(cls, type: str) -> str:
-        """A word nobody knows is not worth another question."""
+        # An unknown type is not worth asking again.
         return type.lower() if type.lower() in _TYPES else "feature"
 
     @field_validator("risk", mode="before")
@@ -93,13 +93,13 @@ class Understood(Answer):
     @field_validator("parts")
     @classmethod
     def _several(cls, parts: list[AskedPart]) -> list[AskedPart]:
-        """One part is the whole."""
+        # A single part is the whole request.
         return parts[:MAX_PARTS] if len(parts) > 1 else []
 
     def asked(self, session: Session) -> tuple[Question, ...]:
-        """The questions, numbered after those that were answered before. A vague request gets its one fixed question.
+        """Return the questions, numbered after those answered before, each with its recommended option first.
 
-        The recommended option stands first, whether the model put it there or not.
+        A vague request gets only its fixed question.
         """
         if self.vague:
             return (fixed_question(self.vague, language_of(session.intent.body)),)
@@ -122,7 +122,7 @@ class GivenAnswers(Answer):
 
 
 class AnswersFound(Fact):
-    """By the numbers of the questions."""
+    """Answers by number of the question."""
 
     found: dict[int, str] = Field(default_factory=dict[int, str])
     defaults: bool = False
@@ -199,7 +199,10 @@ class ClarifyPrompt(
 
 
 def _earlier_sessions(world: World, session: Session) -> tuple[EarlierSession, ...]:
-    """Finished sessions that a request may go on with. One that was sent here, or is a part, goes on with none."""
+    """Return finished sessions that the request may continue.
+
+    None if it is a part, or if its destination is already chosen.
+    """
     if session.request.destination is not None or session.intent.parent is not None:
         return ()
     same = finished_sessions(world, session, lambda thread: _is_near(thread, session.thread))
@@ -219,7 +222,7 @@ def _is_near(there: Thread, here: Thread) -> bool:
 
 
 def _is_known(past: Session, session: Session) -> bool:
-    """What was said in one channel is told in no other; to oneself alone, all of one's own."""
+    # What was written in one channel is shown in no other. A direct conversation may know all sessions of that person.
     here, there = session.thread, past.thread
     if here.direct:
         return past.owner.id == session.owner.id
@@ -274,12 +277,12 @@ class AnswersPrompt(
 
 
 def _decision_id(written: str) -> str:
-    """D1, also where it was written d1 or 1."""
+    # The model may write D1 as d1 or 1.
     return f"D{written.strip().upper().removeprefix('D')}"
 
 
 def _option(question: Question, answer: str) -> str:
-    """The option as it was offered, if it is one."""
+    """Return the offered option that the answer matches, or else the answer itself."""
     same = (option for option in question.options if option.casefold() == answer.casefold())
     return next(same, answer)
 

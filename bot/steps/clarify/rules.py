@@ -1,6 +1,6 @@
-"""Questions about a request: one batch, a default for each, answered by button or in words.
+"""Questions about a request: one batch, each with a default, answered by button or in words.
 
-Every answer is a decision with a number. What nobody has answered stays open, and is seen to be.
+Every answer is a numbered decision. A question that nobody answers stays visibly open.
 """
 
 from __future__ import annotations
@@ -34,10 +34,12 @@ _NUMBERED = re.compile(
     r"(?:(?:^|(?<![\s,;、。])[\s,;、。]+)[DQ]|(?:^|[\n,;、][^\S\n]*))(\d{1,2})\s*[:=.)：）]",
     re.IGNORECASE,
 )
-"""D1 wherever it stands; a bare number only where a line or a part of it begins. Tried only where what parts them begins: a
-text full of blanks is gone through once."""
+"""D1 anywhere; a bare number only at the beginning of a line or of a part of one.
+
+Starts to match only at the first separator, so that a long run of blanks is scanned once.
+"""
 _AROUND = " \t\r\n\u3000\xa0,;、"
-"""What parts an answer from those beside it."""
+"""Separators between answers."""
 _AGREED = frozenset(
     {"yes", "y", "ok", "okay", "defaults", "default", "recommended", "suggested", "はい"}
 )
@@ -66,7 +68,7 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:
 
 
 def _defaults_taken(session: Session, event: Pressed) -> Iterator[Deed]:
-    """Of the questions that were open on the card that was pressed: what was asked since, nobody has seen there."""
+    # Defaults apply to the questions on the pressed card only: nobody has seen later ones there.
     key, _, names = event.about.partition("#")
     if key and key != messages.questions(session).card.key:
         yield messages.stale_press(session, event)
@@ -77,7 +79,7 @@ def _defaults_taken(session: Session, event: Pressed) -> Iterator[Deed]:
 
 
 def take_questions(session: Session, event: QuestionsFound) -> None:
-    """What the request is. Questions that were answered before keep their numbers."""
+    """Take over what the model understood of the request. Questions answered before keep their numbers."""
     session.request.questions_asked = True
     session.request.dry_run = session.request.dry_run or event.dry_run
     settled = session.intent.clarifications
@@ -99,7 +101,7 @@ def take_questions(session: Session, event: QuestionsFound) -> None:
 
 
 def begin(session: Session, at: AwareDatetime) -> Iterator[Deed]:
-    """Put the questions; without any, plan at once."""
+    """Ask the questions; without any, start planning."""
     known = session.intent.clarifications
     ask = None if session.request.vague else test_command.to_ask(session, len(known) + 1)
     if ask:
@@ -126,7 +128,7 @@ def answer(session: Session, event: FromPerson, answers: Mapping[int, str]) -> I
 
 
 def specified(session: Session, event: FromPerson, text: str) -> Iterator[Deed]:
-    """A vague request was made clear: it is read again, with what was said."""
+    """Add the answer to a vague request and have it read again."""
     if not text.strip():
         yield messages.privately(event, UNCLEAR)
         return
@@ -145,7 +147,7 @@ def _numbers(session: Session) -> list[int]:
 
 
 def _said(session: Session, event: Said, text: str) -> Iterator[Deed]:
-    """What is plain is read here; what is not, the model reads."""
+    """Parse plain answers here; leave anything else to the model."""
     questions = session.intent.open_questions
     if text.strip().lower().rstrip(".!。") in _AGREED and _have_defaults(questions):
         yield from _settle(session, {}, event.by, event.at, defaults=_numbers(session))
@@ -162,7 +164,7 @@ def _have_defaults(questions: tuple[Question, ...]) -> bool:
 
 
 def _only_option(text: str, questions: tuple[Question, ...]) -> dict[int, str]:
-    """The one open question, answered by one of its options or its letter."""
+    """Return the answer to the only open question, if the text is one of its options or that option's letter."""
     if len(questions) != 1 or not questions[0].options:
         return {}
     said, question = text.strip(), questions[0]
@@ -172,7 +174,7 @@ def _only_option(text: str, questions: tuple[Question, ...]) -> dict[int, str]:
 
 
 def numbered_answers(text: str, questions: tuple[Question, ...]) -> dict[int, str]:
-    """`D1: yes, D2: 2` → answers by number. A bare number or letter picks that option."""
+    """Parse `D1: yes, D2: 2` into answers by number. A bare number or letter picks that option."""
     marks = list(_NUMBERED.finditer(text))
     found: dict[int, str] = {}
     for mark, following in zip(marks, [*marks[1:], None], strict=False):
@@ -220,7 +222,10 @@ def _settle(
     *,
     defaults: Collection[int] = (),
 ) -> Iterator[Deed]:
-    """Write answers down, with the name of who decided. What is still open is shown again. `defaults`: numbers."""
+    """Record answers with the name of who decided, and show what is still open.
+
+    `defaults`: numbers of questions that take their default.
+    """
     rest = {q.number: q.default for q in session.intent.open_questions if q.number in defaults}
     answers = {**rest, **answers}
     answers = {number: text for number, text in answers.items() if text.strip()}

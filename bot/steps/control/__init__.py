@@ -1,1 +1,1 @@
-"""Commands and buttons that are legal at any time."""
+"""Commands and buttons that are valid at any time."""

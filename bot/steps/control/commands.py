@@ -62,7 +62,7 @@ def answer(session: Session, event: Commanded) -> Iterator[Deed]:
 
 
 def _tests(session: Session, event: Commanded) -> Iterator[Deed]:
-    """Which command runs the tests; or, from somebody who may approve, which one shall from now on."""
+    """Show the test command, or set it for the future (approvers only)."""
     said = event.command.text
     if not said:
         how = "tests: <command> sets another one for this and later sessions, tests: none runs none in this one."
@@ -76,7 +76,10 @@ def _tests(session: Session, event: Commanded) -> Iterator[Deed]:
 
 
 def _tested_so(session: Session, event: Commanded, *, operators: bool) -> Iterator[Deed]:
-    """`operators`: GWT_TEST_COMMAND was set, which counts again in the next session."""
+    """Confirm the new test command.
+
+    `operators`: it replaces GWT_TEST_COMMAND, which applies again in the next session.
+    """
     command = session.tests.command
     what = f"The tests of this session run with `{command}`" if command else "No tests are run"
     done = bool(session.in_state(TaskState.COMPLETED))
@@ -91,7 +94,7 @@ def _tested_so(session: Session, event: Commanded, *, operators: bool) -> Iterat
 
 
 def _set_up(session: Session, event: Commanded) -> Iterator[Deed]:
-    """What is run in each new worktree; or, from somebody who may approve, what shall be from now on."""
+    """Show the set-up command, or set it for the future (approvers only)."""
     said = event.command.text
     if not said:
         known = session.repository.set_up or (
@@ -114,7 +117,7 @@ def _set_up(session: Session, event: Commanded) -> Iterator[Deed]:
 
 
 def _shown_again(session: Session, event: Commanded) -> Iterator[Deed]:
-    """Whoever approves must have seen it."""
+    # An approver must see the new command, so the plan is shown again.
     if session.phase is Phase.APPROVING:
         session.plan.shown_at, session.approval.given = event.at, ()
         yield messages.approval_wanted(session)
@@ -170,7 +173,7 @@ def _info(session: Session) -> Fields:
     return Fields(pairs=tuple(pairs))
 
 
-# The decisions of a session, numbered. Each can be opened again at any time.
+# The numbered decisions of a session. Each can be reopened at any time.
 
 
 def decisions_table(session: Session) -> Iterator[Element]:
@@ -186,7 +189,10 @@ def decisions_table(session: Session) -> Iterator[Element]:
 
 
 def reopen_decision(session: Session, event: Commanded) -> Iterator[Deed]:
-    """With a new answer it is decided anew; without, it is asked again. What follows depends on how far the work is."""
+    """Reopen a decision: with a new answer it is changed, without one it is asked again.
+
+    The consequences depend on the phase.
+    """
     question = _decision_named(session, event.command.argument)
     if question is None:
         name = event.command.argument
@@ -246,7 +252,7 @@ def _while_planning(
             f"{question.decision} has a new answer, and I am planning again with it.",
         )
     else:
-        # the plan is made anew when it is answered
+        # a new plan is made when it is answered
         _reopen_question(session, question)
         session.enter(Phase.CLARIFYING)
         yield messages.questions(session)
@@ -267,14 +273,14 @@ def _with_answer(event: Commanded, question: Question, text: str) -> Question:
     return question.model_copy(update=decided)
 
 
-# What happened in a session since somebody spoke last: from the session alone, no model is asked.
+# What happened in a session since somebody last wrote: from the session alone, without asking a model.
 
 MOST_LINES = 15
 """Lines under one heading."""
 
 
 def digest(session: Session, event: Commanded) -> Iterator[Deed]:
-    """For the one who asks, and nobody else: the others were there."""
+    """Show the digest to the person who asked, and to nobody else."""
     last = session.talk.last_spoken.get(event.by.id)
     since = last.at if last else session.created_at
     title = f"Since {'you spoke last' if last else 'this began'}, {ago(since, event.at)}"
@@ -302,7 +308,7 @@ def _body(
 
 
 def waiting_titles(session: Session) -> Iterator[str]:
-    """The title of each card that waits for a person."""
+    """Yield the title of each card that waits for a person."""
     if session.status is Status.FAILED:
         yield f"It failed: {session.control.failure}"
     for deed in waiting_cards(session):
@@ -360,11 +366,11 @@ def _figures(session: Session, last: Spoken | None) -> Iterator[tuple[str, str]]
         yield "Agents so far", ", ".join(agents)
 
 
-# The cards that wait for a person: from the session alone, so that they can be shown again.
+# The cards that wait for a person: made from the session alone, so that they can be shown again.
 
 
 def waiting_cards(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
-    """The card that waits for a person: again, should it have been lost; or with what became of it."""
+    """Yield the cards that wait for a person, again (they may have been lost) or with the decision."""
     if session.over:
         return
     if session.status is Status.PAUSED and not decided:
@@ -404,7 +410,7 @@ def _at_the_end(session: Session, decided: Decided | None) -> Iterator[Deed]:
 
 
 def _at_first(session: Session, decided: Decided | None) -> Iterator[Deed]:
-    """Where shall it be carried out? Or: what is meant at all?"""
+    """Yield the card of the intake: where to carry the request out, or what it means at all."""
     if session.request.earlier:
         yield messages.earlier_session(session, decided)
     elif session.request.parts:
@@ -414,7 +420,7 @@ def _at_first(session: Session, decided: Decided | None) -> Iterator[Deed]:
 
 
 def stopped_card(session: Session, decided: Decided | None = None) -> Show:
-    """The same card for the same stop, however often it is shown."""
+    """Return the card of the last stop; its key is the same each time it is shown."""
     return Show(
         card=StoppedCard(
             key=f"stopped:{session.control.stops}",

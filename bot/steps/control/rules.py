@@ -1,4 +1,4 @@
-"""Stop, resume, discard, a repository that was moved, and what the bot itself goes through: legal in every phase."""
+"""Stop, resume, discard, a repository that was moved, and the bot's own restarts and bugs: valid in every phase."""
 
 from __future__ import annotations
 
@@ -52,12 +52,15 @@ _ALWAYS = (
 
 
 def concerns(session: Session, event: Event) -> bool:
-    """Whether an event is decided here whatever the phase."""
+    """Whether the event is decided here, whatever the phase."""
     return _is_control(event) or session.over or session.status is Status.PAUSED
 
 
 def holds_back(session: Session, event: Event) -> bool:
-    """While a session is paused everything but control events waits in the inbox. Ticks are not worth keeping."""
+    """Whether the event must wait in the inbox: while a session is paused, only control events are decided.
+
+    Ticks are dropped instead.
+    """
     return (
         session.status is Status.PAUSED and not isinstance(event, Ticked) and not _is_control(event)
     )
@@ -155,7 +158,7 @@ def _commanded(session: Session, event: Commanded) -> Iterator[Deed]:
 
 
 def _reopened(session: Session, event: Commanded) -> Iterator[Deed]:
-    """Not where nothing would follow from it."""
+    """Reopen a decision, unless the session's status makes that pointless."""
     if session.status is Status.PAUSED:
         yield messages.privately(event, "This session is paused. Resume it first.")
     elif session.status in (Status.FAILED, Status.DISCARDED):
@@ -165,7 +168,7 @@ def _reopened(session: Session, event: Commanded) -> Iterator[Deed]:
 
 
 def stop(session: Session, event: FromPerson) -> Iterator[Deed]:
-    """Everything under way is called off, every agent ended. What was reached stays."""
+    """Pause the session: cancel every order and end every agent. The state reached is kept."""
     if session.over or session.status is Status.PAUSED:
         yield messages.privately(
             event, f"Nothing to stop: this session is {session.status.lower()}."
@@ -192,7 +195,7 @@ def _pause(session: Session, event: Happening, by: str) -> Iterator[Deed]:
 
 
 def resume(session: Session, event: FromPerson) -> Iterator[Deed]:
-    """Only the status changes: what must be done follows from the states. What has failed is tried again."""
+    """Set the status to active; everything else follows from the states. A failed session is retried."""
     if session.status is Status.FAILED:
         yield from troubles.try_again(session, event)
         yield from commands.waiting_cards(session)
@@ -213,7 +216,7 @@ def resume(session: Session, event: FromPerson) -> Iterator[Deed]:
 
 
 def discard(session: Session, event: FromPerson) -> Iterator[Deed]:
-    """Agents end, clean worktrees go, branches stay and are listed."""
+    """Discard the session: end its agents and remove clean worktrees. Branches are kept and listed."""
     if session.status in (Status.COMPLETED, Status.DISCARDED):
         yield messages.privately(
             event, f"Nothing to discard: this session is {session.status.lower()}."
@@ -240,7 +243,7 @@ def discard(session: Session, event: FromPerson) -> Iterator[Deed]:
 
 
 def _woken(session: Session, event: Woken) -> Iterator[Deed]:
-    """Back from the dead. Orders follow from the states; only the person must be told."""
+    # After a restart, orders follow from the states; only the users must be told.
     if not event.restarted or session.over:
         return
     dialogs.after_restart(session)
@@ -253,8 +256,7 @@ def _woken(session: Session, event: Woken) -> Iterator[Deed]:
     yield from commands.waiting_cards(session)
 
 
-# The repository is not where it was: the session is paused until it is back, or somebody says
-# where it is now.
+# The repository is not where it was: the session is paused until it is back, or somebody names its new location.
 
 HOW_TO_RELINK = "Write relink and the path where the repository lies now."
 ELSEWHERE = "The repository was moved, and your worktree with it. Look at what is there already and go on from it."
@@ -288,7 +290,10 @@ def relinked(session: Session, event: Relinked) -> Iterator[Deed]:
 
 
 def _move(session: Session, path: str) -> None:
-    """Everything that is known by its path. CLIs know a conversation by its folder: in a new one it is begun anew."""
+    """Update everything that contains the repository's path.
+
+    CLIs identify a conversation by its folder, so agents start new ones.
+    """
 
     def there(workspace: Workspace) -> Workspace:
         inside = workspace.path.removeprefix(f"{session.repository.path}/")

@@ -1,4 +1,4 @@
-"""The cards about an agent that asks something in its pane, or that has shown nothing new for a while."""
+"""The cards about an agent whose program opened a dialog in its pane, or that has shown nothing new for a while."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from bot.core.session import Session
 from bot.core.states import RunState, TaskState
 from bot.core.task import Task
 
-# What a program in a pane asks: its own options become buttons. A question for a secret gets no
-# buttons.
+# Dialogs of programs in a pane: their own options become buttons. A dialog for a secret gets no buttons.
 
 LONGEST_LABEL = 60
-"""Characters of an option that stand on a button."""
+"""Characters of an option on a button."""
 
 
 def dialog_card(task: Task, run: Run, decided: Decided | None = None) -> Show:
@@ -34,7 +33,7 @@ def dialog_card(task: Task, run: Run, decided: Decided | None = None) -> Show:
 
 
 def _dialog_reason(run: Run, dialog: Dialog) -> str:
-    """A password belongs into no chat."""
+    # A password must not go through a chat.
     if dialog.is_secret:
         return f"{dialog.title} Answer this in the pane yourself, not here: {run.attach}"
     return dialog.title
@@ -66,7 +65,7 @@ def _dialog_choices(run: Run, dialog: Dialog) -> Iterator[Choice]:
 
 
 def waiting_dialogs(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
-    """The cards of all dialogs that wait: the same ones again, or with what became of them."""
+    """Show the cards of all open dialogs, again or with the decision."""
     for task in session.tasks:
         run = task.run
         asks = run is not None and run.dialog is not None and not run.reply
@@ -75,7 +74,7 @@ def waiting_dialogs(session: Session, decided: Decided | None = None) -> Iterato
 
 
 def close_dialog(task: Task, run: Run, decided: Decided) -> Iterator[Deed]:
-    """Its buttons go with the run."""
+    """Close the card of the run's dialog."""
     if run.dialog and not run.reply:
         yield dialog_card(task, run, decided)
 
@@ -146,7 +145,7 @@ def _quiet_choices(run: Run) -> tuple[Choice, ...]:
 
 
 def close_quiet_card(task: Task, decided: Decided) -> Iterator[Deed]:
-    """Nobody has to decide about it any more, for whatever reason."""
+    """Close the card, for whatever reason a decision is no longer needed."""
     run = task.run
     if run and run.quiet.shown:
         yield quiet_card(task, run, decided)
@@ -154,7 +153,7 @@ def close_quiet_card(task: Task, decided: Decided) -> Iterator[Deed]:
 
 
 def waiting_quiet_cards(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
-    """The cards that wait: the same ones again, or with what became of them."""
+    """Show the open cards, again or with the decision."""
     for task in session.in_state(TaskState.RUNNING):
         if task.run and task.run.alive and task.run.quiet.shown:
             yield quiet_card(task, task.run, decided)

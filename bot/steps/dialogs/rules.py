@@ -1,6 +1,7 @@
-"""Agents that need a person while they run: they ask something in their pane, fall silent, or somebody takes the pane over.
+"""Agents that need a person while they run: they open a dialog, fall silent, or somebody takes over the pane.
 
-Nothing is typed twice: after a restart the pane is read again, and a new card is shown if it still asks.
+Nothing is ever typed twice: after a restart the pane is read again, and a new card is shown if the dialog is still
+open.
 """
 
 from __future__ import annotations
@@ -49,12 +50,15 @@ from bot.steps.dialogs.cards import (
     update_quiet,
 )
 
-# Dialogs: a program's own options become buttons, and what is chosen is typed in its pane.
+# Dialogs: a program's own options become buttons, and the choice is typed into its pane.
 
 MOST_IGNORED = 60
-"""Questions of one run that go away by themselves: each was a card, and a program that draws new ones all day has no end."""
+"""Dialogs of one run that may go away unanswered.
+
+Each was a card, and a program that keeps opening new ones would never stop.
+"""
 _GONE = ("any more", "Something else is asked")
-"""How a refusal to type says that the dialog does not stand there."""
+"""Phrases in a refusal to type which say that the dialog is gone."""
 
 
 def decide(
@@ -114,21 +118,21 @@ def _opened(session: Session, task: Task, run: Run, event: DialogOpened) -> Iter
 
 
 def _ignored(task: Task, run: Run) -> int:
-    """Whoever has taken the pane over answers there."""
+    # Not counted while a person works in the pane: they answer it there.
     return run.ignored if run.reply or task.taken_by else run.ignored + 1
 
 
 def _give_up(
     session: Session, task: Task, run: Run, event: DialogOpened, reason: str
 ) -> Iterator[Deed]:
-    """It would go on for ever: the run ends, its work is kept, and whoever reads this later decides."""
+    """End the run, keep its work, and leave the decision to a person: otherwise it would never end."""
     yield StopRun(run_id=run.id)
     task.update_run(run.end(Outcome.BLOCKED, event.at, message=event.dialog.title))
     yield from blocked.block(session, task, reason, event)
 
 
 def _standing_answer(session: Session, run: Run, dialog: Dialog) -> DialogOption | None:
-    """What somebody has said shall always be answered to it. The label must be the very same: a menu may differ."""
+    """Return the option of a standing answer to this dialog. Its label must match exactly, as menus may differ."""
     for answer in session.agents.standing_answers:
         if (answer.agent, answer.topic) == (run.agent, dialog.topic) and dialog.topic:
             return next((one for one in dialog.options if one.label == answer.label), None)
@@ -136,7 +140,7 @@ def _standing_answer(session: Session, run: Run, dialog: Dialog) -> DialogOption
 
 
 def _closed(task: Task, run: Run, event: DialogClosed) -> Iterator[Deed]:
-    """Somebody answered it in the pane, or it went away by itself."""
+    # Answered in the pane, or gone by itself.
     gone = Decided(what="It is not asked any more", by="the pane", at=event.at)
     if not task.taken_by:
         yield dialog_card(task, run, gone)
@@ -145,7 +149,10 @@ def _closed(task: Task, run: Run, event: DialogClosed) -> Iterator[Deed]:
 
 
 def _refused(task: Task, run: Run, reason: str) -> Iterator[Deed]:
-    """Where it does not stand there any more, what stands there now is told as something new. Else it is asked once more."""
+    """Show the dialog again after a refusal to type.
+
+    If it is gone, whatever is on the screen now is reported as a new dialog instead.
+    """
     why = f"It was not typed: {reason.rstrip('.')}."
     if not any(words in reason for words in _GONE):
         yield from _not_typed(task, run, f"{why} Try again")
@@ -164,7 +171,7 @@ def _answered(task: Task, run: Run, event: DialogAnswered) -> Iterator[Deed]:
 
 
 def _not_typed(task: Task, run: Run, why: str) -> Iterator[Deed]:
-    """Asked once more, on a new card: the old one says that it was answered."""
+    # On a new card, because the old one says that it was answered.
     again = run.model_copy(update={"reply": "", "dialogs": run.dialogs + 1})
     task.update_run(again)
     yield _not_arrived(task, run, why)
@@ -180,7 +187,7 @@ def _not_arrived(task: Task, run: Run, why: str) -> Show:
 
 
 def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
-    """About: run, dialog count, option."""
+    """Take a chosen option. `about` of the press is run:dialog count:option."""
     run_id, _, rest = event.about.partition(":")
     number, _, option_id = rest.partition(":")
     task = session.task_of_run(run_id)
@@ -228,18 +235,20 @@ def _remember_answer(
 
 
 def after_restart(session: Session) -> None:
-    """What was being typed may have been typed, or not: the pane is asked, nobody types it again."""
+    """Reset answers that were being typed.
+
+    They may have been typed or not: the pane is read again, and nothing is typed twice.
+    """
     for task in session.tasks:
         run = task.run
         if run and run.state is RunState.WAITING_INPUT and run.reply:
-            # whatever stands there now is told as something new
+            # a dialog that is still open is reported as a new one
             task.update_run(run.become(RunState.RUNNING, dialog=None, reply=""))
 
 
-# Agents that do not come to an end: a lost hook, a background process left over, a loop. Nothing
-# is ended unasked. An agent whose screen stands still is asked once whether it is done; git is
-# looked at; then a person decides. The same card comes for one that has worked for very long,
-# however busy its screen looks.
+# Agents that do not end: a lost hook, a leftover background process, a loop. Nothing is ended without asking. An agent
+# whose screen does not change is asked once whether it is done, and git is checked; then a person decides. The same
+# card is shown for one that has worked for very long, however busy its screen looks.
 
 QUESTION = (
     "You have shown nothing new for a while. If your task is done and committed, end now as you were told to; first stop the "
@@ -249,7 +258,7 @@ QUESTION = (
 
 
 def look_for_quiet(session: Session, event: Ticked) -> Iterator[Deed]:
-    """Once the screens of this tick are known."""
+    """Check for silent agents. Call it after this tick's screens are recorded."""
     for task in session.in_state(TaskState.RUNNING):
         run = task.run
         if run is None or run.state is not RunState.RUNNING or task.taken_by:
@@ -269,7 +278,7 @@ def _look_if_quiet(session: Session, task: Task, run: Run, at: datetime) -> None
     if limits.quiet_seconds and silent >= timedelta(seconds=limits.quiet_seconds):
         _want_look(task, LookFor.DECIDE if quiet.asked else LookFor.ASK)
     elif limits.long_seconds:
-        # twice as long until a person is asked again
+        # twice as long each time before a person is asked again
         due = timedelta(seconds=limits.long_seconds) * 2**quiet.times_long
         if at - run.started_at - timedelta(seconds=run.waited) >= due:
             _want_look(task, LookFor.LONG)
@@ -281,7 +290,7 @@ def _want_look(task: Task, what: LookFor) -> None:
 
 
 def looked_in(session: Session, event: LookedIn | OrderFailed) -> Iterator[Deed]:
-    """It was asked, and git was looked at; or neither was possible."""
+    """Take the result of looking in: the agent was asked and git was checked, or neither was possible."""
     task = (
         session.task_of_run(event.run_id)
         if isinstance(event, LookedIn)
@@ -296,7 +305,7 @@ def looked_in(session: Session, event: LookedIn | OrderFailed) -> Iterator[Deed]
         quiet = quiet.model_copy(update=there)
     if what in (LookFor.ASK, LookFor.NUDGE):
         if isinstance(event, LookedIn) and event.asked:
-            # what was typed is something new on its screen: the agent gets its time to answer
+            # the typed question changes the screen, so the agent gets its full time to answer
             quiet = quiet.model_copy(update={"asked": True, "unasked": ""})
             task.update_run(run.model_copy(update={"quiet": quiet, "silent_since": event.at}))
             return
@@ -347,7 +356,7 @@ def _card_is_open(task: Task, run: Run, number: str) -> bool:
 
 
 def _taken_as_done(task: Task, event: Happening) -> Iterator[Deed]:
-    """As if it had ended by itself. Its work is looked at when nothing of it is alive any more."""
+    """Treat the run as finished. Its work is examined once none of its processes is alive."""
     if run := task.run:
         yield StopRun(run_id=run.id)
         update_quiet(task, run.quiet, stopping=True)
@@ -385,7 +394,7 @@ def decide_takeover(session: Session, event: Commanded) -> Iterator[Deed]:
 
 
 def _task_meant(session: Session, argument: str) -> Task | None:
-    """By its key, or its label."""
+    """Return the task with this key or label."""
     wanted = argument.lower()
     return next(
         (
@@ -408,7 +417,7 @@ def _candidates(session: Session, word: Word) -> list[Task]:
 
 
 def _agent_is_alive(task: Task) -> bool:
-    """Not where its agent has ended, and only what comes next is still to be chosen."""
+    # Not if the agent has ended and only the next step is still to be chosen.
     return bool(task.run and task.run.alive)
 
 
@@ -422,7 +431,7 @@ def _take_over(session: Session, task: Task, event: Commanded) -> Iterator[Deed]
     run = task.run or run
     task.taken_by = str(event.by)
     if run.state is RunState.WAITING_INPUT:
-        # whatever it asks, a person answers it in the pane now; nothing more is typed
+        # the person answers it in the pane; nothing more is typed
         yield from dialog_cards.close_dialog(task, run, messages.decided("Taken over", event))
         task.update_run(run.become(RunState.RUNNING, dialog=None, reply=""))
     yield messages.answer(

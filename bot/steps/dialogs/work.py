@@ -1,4 +1,4 @@
-"""Reads what a program in a pane asks, and types the answer. If the screen cannot be read, the run goes on."""
+"""Reads dialogs of a program in a pane, and types the answer. If the screen cannot be read, the run goes on."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from bot.steps.workspaces import task_and_run
 
 log = logging.getLogger("agent.sub")
 SEEN_AGAIN_WITHIN = 8.0
-"""Seconds in which a dialog that was told before a restart is found on the screen, if it still stands there."""
+"""Seconds after a restart in which a dialog known before shows up on the screen, if it is still open."""
 RETRY_AFTER = 2.0
-"""Seconds until what could not be read, or not be written down, is tried again."""
+"""Seconds until reading or saving is retried."""
 
 
 async def watch_dialogs(
@@ -61,7 +61,7 @@ async def _watch_once(
 async def _gone_unless_seen(
     world: World, order: AwaitRun, run: Run, tell: Callable[[Event], None]
 ) -> None:
-    """What was answered in the pane while nobody looked is never seen to go."""
+    # A dialog that was answered in the pane while the bot was down is never seen to disappear.
     if run.dialog is None:
         return
     await world.clock.sleep(SEEN_AGAIN_WITHIN)
@@ -71,7 +71,7 @@ async def _gone_unless_seen(
 
 
 async def _tell_until_kept(world: World, tell: Callable[[Event], None], event: Event) -> None:
-    """With a full disk once there is room again: it is not seen a second time."""
+    # With a full disk the event is saved once there is room again: the dialog is not reported a second time.
     while True:
         try:
             tell(event)
@@ -83,7 +83,7 @@ async def _tell_until_kept(world: World, tell: Callable[[Event], None], event: E
 
 @performs(LookIn)
 async def look_in(world: World, session: Session, order: LookIn) -> LookedIn:
-    """What git says, and by its terminal, where it reads that, the question whether it is done."""
+    """Check what git shows of the run and, if wanted, type the question whether it is done."""
     task = session.task_of_run(order.run_id)
     if task is None or task.run is None or task.workspace is None:
         raise Refused("that run is no longer part of the plan")
@@ -106,12 +106,12 @@ async def look_in(world: World, session: Session, order: LookIn) -> LookedIn:
     )
 
 
-# Typing an answer.
+# Types an answer.
 
 
 @performs(AnswerDialog)
 async def answer_dialog(world: World, session: Session, order: AnswerDialog) -> DialogAnswered:
-    """Not safe to do twice, so it never is: after a restart nobody demands it any more."""
+    # Not idempotent, so it is never repeated: after a restart no order demands it any more.
     _, run, _ = task_and_run(session, order.run_id)
     if run.dialog is None:
         raise Refused("it is not asked any more")

@@ -1,6 +1,6 @@
-"""What an agent is told: its task, the rules of the house, the decisions taken, how to end. Nothing it need not know.
+"""The instruction for an agent: its task, the repository's rules, the decisions taken, how to end; nothing more.
 
-The line that marks the end is never spelled out here, and the main checkout is never named.
+The end marker is never spelled out here, and the main checkout's path never appears.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ _PREFIXES = {
 
 HOW_TO_END = "## How to end"
 REPORT_FILE = "<report>"
-"""Where that lies is filled in last: it is outside of the repository, whose own place is never told."""
+"""Placeholder that is filled in last, because the report is outside of the repository, whose path is removed from the
+text.
+"""
 _CODE_RULES = """- Test first: write a failing test, then the code that makes it pass.<test>
 - <commit>"""
 _RULES_OF_TYPE = {
@@ -43,7 +45,7 @@ _ENDS = {
     TaskType.INVESTIGATION: "When the report is written, say its answer in a few sentences, then quit (q)."
 }
 MOST_REPORTED = 8_000
-"""Characters of a report that tasks which build on it are told."""
+"""Characters of a report that are passed to tasks which build on it."""
 NOTICING = """## What you notice on the way
 It is no part of your task, and there need not be anything: should you see something others ought to know (a bug elsewhere,
 code that stands there twice, instructions that contradict each other), append it to the file
@@ -55,21 +57,24 @@ type is file, skill, history or decision. No secrets, at most 20 lines. Do not c
 LONGEST_TREE = 3_000
 """Characters of the directory tree that a complex task's agent sees."""
 COMPLEX_FROM = 600
-"""A task with more text than this is complex, where nobody has judged it."""
+"""A task with more text than this counts as complex if the plan does not say."""
 
 
 def instruction(
     session: Session, task: Task, run: Run, *, marked: bool, notebook: str = "", report: str = ""
 ) -> str:
-    """The whole prompt of one run. `marked`: its CLI must print the end marker. `notebook`: where it may tell what it
-    notices. `report`: where an investigation writes down what it has found."""
+    """Return the whole prompt of one run.
+
+    `needs_marker`: its CLI must print the end marker. `notebook`: the file for what the agent notices. `report`: the
+    file for the result of an investigation.
+    """
     parts = [*_task_part(task), *_last_try(run), *_found_before(session, task)]
     parts += [*_working_rules(session, task), *_decisions_taken(session)]
     if is_complex(task):
         parts += _surroundings(session, task)
     parts += _how_to_end(task, run, marked=marked)
     text = _without_paths(session, task, "\n\n".join(part for part in parts if part))
-    # these places are no secret: they lie outside of every checkout
+    # these paths are no secret: they are outside of every checkout
     text = text.replace(f"\n{REPORT_FILE}\n", f"\n{report}\n", 1)
     noticing = NOTICING.format(notebook=notebook) if notebook else ""
     before, ending, after = text.rpartition(HOW_TO_END)
@@ -77,7 +82,7 @@ def instruction(
 
 
 def is_complex(task: Task) -> bool:
-    """As the plan judges it; else by what it depends on and how much there is to say about it."""
+    """Whether the plan says it is complex; if it says nothing, judged by its dependencies and the length of its text."""
     if task.complexity:
         return task.complexity != "low"
     said = task.description + "".join(acceptance.text for acceptance in task.acceptance)
@@ -85,7 +90,7 @@ def is_complex(task: Task) -> bool:
 
 
 def _without_paths(session: Session, task: Task, text: str) -> str:
-    """An agent that does not know the main checkout does not work there by mistake. Output of tests is full of paths."""
+    # An agent that does not know the main checkout cannot work there by mistake. Output of tests is full of paths.
     if task.workspace:
         text = text.replace(f"{task.workspace.path}/", "").replace(task.workspace.path, ".")
     return text.replace(session.repository.path, "(the repository)")
@@ -138,7 +143,7 @@ def _decisions_taken(session: Session) -> Iterator[str]:
 
 
 def _surroundings(session: Session, task: Task) -> Iterator[str]:
-    """What only a complex task needs to know."""
+    """Yield what only the agent of a complex task needs to know."""
     others = [other for other in session.tasks if other.id != task.id]
     if others:
         yield "## Other tasks, done by others\n" + "\n".join(f"- {o.key}: {o.name}" for o in others)
@@ -149,7 +154,7 @@ def _surroundings(session: Session, task: Task) -> Iterator[str]:
 
 
 def _found_before(session: Session, task: Task) -> Iterator[str]:
-    """What it builds on, where that is no code: the reports of investigations."""
+    """Yield the reports of investigations that the task depends on."""
     for other in filter(None, map(session.task, task.dependencies)):
         if other.type is TaskType.INVESTIGATION and other.report:
             report = shortened(other.report.strip(), MOST_REPORTED)

@@ -1,4 +1,6 @@
-"""Tasks that come up while work goes on: smaller ones in place of one that was too large, and one that brings colliding branches together."""
+"""Tasks created while work goes on: smaller ones in place of one that was too large, and one that resolves conflicts
+between finished branches.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,8 @@ from bot.steps.blocked import rules as blocked
 from bot.steps.blocked import troubles
 from bot.steps.ship import rules as ship
 
-# A task that was too large: smaller ones take its place and serve the same requirements, and
-# tasks that waited for it wait for them.
+# A task that was too large: smaller ones replace it, serve the same requirements, and become the dependencies of what
+# depended on it.
 
 
 def decide(session: Session, event: TaskReplanned | OrderFailed) -> Iterator[Deed]:
@@ -65,7 +67,7 @@ def _replace(
 def _part(
     session: Session, task: Task, ids: list[str], n: int, one: SmallerTask, event: Happening
 ) -> Task:
-    """It serves what the whole served, and may be cut as often less."""
+    """Return one part. It serves the whole task's requirements and inherits its count of splits, which is limited."""
     return Task(
         id=ids[n],
         key=_key(_highest(session) + n + 1),
@@ -89,7 +91,7 @@ def _part(
 
 
 def next_key(session: Session) -> str:
-    """After the highest there is."""
+    """Return the key after the highest one."""
     return _key(_highest(session) + 1)
 
 
@@ -98,7 +100,7 @@ def _key(number: int) -> str:
 
 
 def _highest(session: Session) -> int:
-    """Also of what a change would add: people are shown it under that key."""
+    # Includes the tasks of a pending change: users see them under these keys.
     planned = session.change.drafts if session.change else ()
     return max((_number(one.key) for one in (*session.tasks, *planned)), default=0)
 
@@ -109,7 +111,7 @@ def _number(key: str) -> int:
 
 
 def _part_description(task: Task, one: SmallerTask) -> str:
-    """What was tried before is not thrown away unseen."""
+    # Points the agent to the earlier attempt, so that nothing of it is lost unseen.
     branch = task.workspace.branch if task.workspace and task.commits else ""
     seen = (
         f"\n\nThis is a part of {task.key} “{task.name}”, which was tried as a whole on the branch {branch}: look there for what "
@@ -120,16 +122,18 @@ def _part_description(task: Task, one: SmallerTask) -> str:
     return f"{one.description}{seen}"
 
 
-# Finished branches collide, and no task is left whose agent could settle it: a new task does.
+# Finished branches conflict, and no agent is left that could resolve it: a new task does.
 
 
 def may_integrate(session: Session) -> bool:
-    """Once. If they collide all the same, a person looks."""
+    """Whether such a task may be created: only once. If branches still conflict, a person has to look."""
     return not any(task.type is TaskType.INTEGRATION for task in session.tasks)
 
 
 def integrate(session: Session, event: MergedLocally) -> Iterator[Deed]:
-    """It depends on all that is done, so their branches are merged into its own, and what collides is its agent's to settle."""
+    """Add a task that depends on all finished ones, so that their branches are merged into its own and its agent
+    resolves the conflicts.
+    """
     done = [t for t in session.in_state(TaskState.COMPLETED) if plan.is_last_on_branch(session, t)]
     id = naming.derived_id(session.id, "conflict-resolution", str(len(session.tasks)))
     task = Task(

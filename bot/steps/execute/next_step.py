@@ -1,7 +1,8 @@
-"""The next step of a task, and which tasks start now. What is legal is worked out here; the model chooses among it.
+"""The next step of a task, and which tasks start now.
 
-Where only one thing is legal nobody is asked. Without a usable answer the default is taken, so that work never waits for
-the model. A task that goes in circles is brought before a person.
+The legal options are computed here; the model chooses among them, and is not asked if there is only one. Without a
+valid reply the default is taken, so that work never waits for the model. A task that repeats itself is shown to a
+person.
 """
 
 from __future__ import annotations
@@ -39,7 +40,11 @@ MAX_REPLANS = 3
 
 
 def may_be_cut(session: Session, task: Task) -> bool:
-    """A task, and what it was cut into, may be cut three times in all; never what people see or others build upon already."""
+    """Whether the task may be split.
+
+    A task and its parts may be split three times in total, but never if users have seen its pull request or others
+    build on it.
+    """
     first = task.original or task.id
     cuts = [t for t in session.in_state(TaskState.REPLACED) if (t.original or t.id) == first]
     seen = task.pull_request is not None and task.pull_request.open
@@ -49,7 +54,7 @@ def may_be_cut(session: Session, task: Task) -> bool:
 
 
 def other_agents(session: Session, task: Task) -> Iterator[Option]:
-    """Those that somebody has let work here."""
+    """Yield an option for each other agent that is allowed in this session."""
     for agent in session.agents.allowed:
         if agent != (task.agent or session.agents.default):
             says = f"A new conversation on the same branch with another agent, {agent}."
@@ -59,7 +64,10 @@ def other_agents(session: Session, task: Task) -> Iterator[Option]:
 def offer_steps(
     session: Session, task: Task, event: Happening, kind: str, happened: str, *options: Option
 ) -> Iterator[Deed]:
-    """Something happened to a task: what shall be done about it? `kind` names it in one word, for its history."""
+    """Ask which step to take after something happened to a task; take it at once if there is only one.
+
+    `kind` names the event in one word for the task's history.
+    """
     if reason := why_in_circles(task.past_choices, kind, happened):
         yield from blocked.block(session, task, f"{happened} {reason}", event)
         return
@@ -71,7 +79,7 @@ def offer_steps(
 
 
 def step_chosen(session: Session, event: StepChosen | OrderFailed) -> Iterator[Deed]:
-    """An option of the list, or its default."""
+    """Take the chosen option, or the default if the choice is not valid."""
     wanted = event.option if isinstance(event, StepChosen) else ""
     for task in session.tasks:
         if task.choice and _answers(event, task.choice):
@@ -146,14 +154,13 @@ def _option_in_words(option: Option) -> str:
 
 
 def _failure_output(task: Task, run: Run | None) -> str:
-    """Of what went wrong."""
     if task.check and not task.check.passed and task.next_run.why is not Why.NO_EVIDENCE:
         return task.check.output[-blocked.SHOWN_OUTPUT :]
     return run.message if run else ""
 
 
 def start_tasks(session: Session, event: Happening) -> None:
-    """Free what has become free; start what may start, as many at once as the plan says."""
+    """Set tasks ready whose dependencies are done, and start those that may start, as many at once as the plan says."""
     if not (session.queue.has_place and session.status is Status.ACTIVE):
         return
     for task in session.in_state(TaskState.PENDING):
@@ -179,13 +186,13 @@ def _can_start(session: Session, task: Task) -> bool:
 
 
 def _in_order(session: Session, ready: list[Task]) -> list[Task]:
-    """Who was chosen to be first; the others in the order of the plan."""
+    """Return the preferred tasks first, the others in the order of the plan."""
     order = {id: place for place, id in enumerate(session.execution.preferred)}
     return sorted(ready, key=lambda task: order.get(task.id, len(order)))
 
 
 def _is_a_choice(session: Session, waiting: list[Task], room: int) -> bool:
-    """More may start than there is room for, and nobody has said yet which."""
+    """Whether more tasks may start than there is room for, and which of them is undecided."""
     ready = [task for task in waiting if task.state is TaskState.READY]
     resumed = len(waiting) - len(ready)
     undecided = [task for task in ready if task.id not in session.execution.preferred]
@@ -221,7 +228,7 @@ def _set_order(session: Session, step: Step, choice: str) -> None:
 
 
 def _start(session: Session, task: Task, event: Happening) -> None:
-    """A new run, with all its names, before anything of it exists."""
+    """Add a new run with all its names, before anything of it exists."""
     former = task.run
     number = len(task.runs) + 1
     run_id = naming.derived_id(session.id, task.id, "run", str(number))
@@ -250,7 +257,7 @@ def _start(session: Session, task: Task, event: Happening) -> None:
 
 
 def _whole_feedback(task: Task) -> str:
-    """An agent may remember nothing: what it has to merge is told until it is merged."""
+    # An agent may remember nothing, so it is told what to merge until it is merged.
     told = "\n\n".join(
         part for part in (task.next_run.instructions, task.next_run.feedback) if part
     )
@@ -259,7 +266,7 @@ def _whole_feedback(task: Task) -> str:
 
 
 def flags_of(session: Session, agent: str) -> str:
-    """How a person has let it work."""
+    """Return the flags with which a person has approved the agent."""
     return (
         session.agents.flags
         if agent == session.agents.default
@@ -267,21 +274,24 @@ def flags_of(session: Session, agent: str) -> str:
     )
 
 
-# A task goes in circles: too many steps, the same pattern again, or the same words three times.
-# Then a person is asked.
+# Detects a task that repeats itself: too many steps, the same pattern again, or the same words three times. Then a
+# person is asked.
 
 MOST_STEPS = 12
 REMEMBERED = MOST_STEPS
 WINDOW = 3
 OWN_BOUND = frozenset({"check_failed"})
-"""What may happen in the same words: how often is counted elsewhere."""
+"""Events that may repeat in the same words, because another limit counts them."""
 ALIKE_FROM = 0.8
 MOST_COMPARED = 600
-"""Characters of what happened that are held against each other."""
+"""Characters of a description that are compared."""
 
 
 def why_in_circles(past: Sequence[str], kind: str, happened: str) -> str:
-    """Why no further step is taken, in a sentence; empty: on with it. `past` has `kind>choice: what happened` each."""
+    """Return why no further step is taken, in a sentence; empty if the task may go on.
+
+    Entries of `past` look like `kind>choice: what happened`.
+    """
     if len(past) >= MOST_STEPS:
         return f"These are {MOST_STEPS} steps already."
     if _repeats([*(_pattern(entry) for entry in past), kind]):
@@ -296,7 +306,7 @@ def _pattern(entry: str) -> str:
 
 
 def _repeats(kinds: Sequence[str]) -> bool:
-    """A, B, A, B: two different things by turns, twice."""
+    """Whether two different events alternate twice: A, B, A, B."""
     last = kinds[-4:]
     return len(last) == 4 and last[:2] == last[2:] and last[0] != last[1]
 
@@ -313,13 +323,16 @@ def _ratio(one: str, other: str) -> float:
     return SequenceMatcher(None, one[:MOST_COMPARED], other[:MOST_COMPARED], autojunk=False).ratio()
 
 
-# Tasks that would change the same files do not run at the same time; people learn early of
-# branches that collide all the same.
+# Tasks that would change the same files do not run at the same time; users learn early of branches that conflict all
+# the same.
 
 
 def without_overlap(session: Session, waiting: Iterable[Task]) -> Iterator[Task]:
-    """Those that may start beside what runs already, and beside each other. One that has run before need not fear others'
-    files, its changes are there; but two never work in one worktree."""
+    """Yield the tasks that may start beside those that run and beside each other.
+
+    A task that has run before may overlap in files, as its changes exist already; but two tasks never work in one
+    worktree.
+    """
     busy = session.in_state(TaskState.RUNNING, TaskState.VERIFYING)
     merging = [task for task in session.tasks if task.base_to_merge]
     for task in waiting:
@@ -335,7 +348,10 @@ def _share_worktree(task: Task, other: Task) -> bool:
 
 
 def overlaps(task: Task, other: Task) -> bool:
-    """Whether they have declared the same file, by name or by pattern. Who declares nothing is in nobody's way."""
+    """Whether both have declared the same file, by name or by pattern.
+
+    A task that declares nothing overlaps with none.
+    """
     return any(_same_path(one, two) for one in task.files for two in other.files)
 
 
@@ -348,7 +364,7 @@ def _same_path(one: str, two: str) -> bool:
 
 
 def collisions_seen(session: Session, event: CollisionsSeen) -> Iterator[Deed]:
-    """Each pair once, however often it is looked at."""
+    """Report new conflicts between branches, each pair once."""
     known = {_pair(collision) for collision in session.execution.collisions}
     new = [collision for collision in event.collisions if _pair(collision) not in known]
     if not new:
@@ -375,11 +391,11 @@ def _pair(collision: Collision) -> frozenset[str]:
 # Another agent is offered after two failures; the first one goes on meanwhile.
 
 FAILURES = 2
-"""Runs or tests that failed, until another agent is offered."""
+"""Failed runs or tests before another agent is offered."""
 
 
 def offer_other_agent(session: Session, task: Task) -> Iterator[Deed]:
-    """Its own agent goes on meanwhile."""
+    """Offer another agent after repeated failures; the task's own agent goes on meanwhile."""
     counted = task.counters
     failures = max(counted.failed_runs, counted.failed_checks)
     others = other_agent_choices(session, task)

@@ -1,4 +1,4 @@
-"""Asks the model which step to take next, and how to cut a task that was too large into smaller ones."""
+"""Asks the model which step to take next, and how to split a task that was too large."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ HISTORY = 20
 
 
 class StepReply(Answer):
-    """`choice` is empty where the model gave no usable answer."""
+    """`choice` is empty if the model gave no valid reply."""
 
     choice: str
     reason: Sentence = ""
@@ -105,7 +105,7 @@ class NextStepPrompt(
 
 
 def _trouble_data(session: Session, task: Task) -> dict[str, object]:
-    """The task in trouble, with the end of what the tests and the agent said: what went wrong stands there."""
+    """Return the task's data with the end of the output of tests and agent, which usually says what went wrong."""
     tail = token_share(session, 12) * 3
     told = task_plans(session, [task], token_share(session, 6))[0]
     if task.check:
@@ -116,15 +116,14 @@ def _trouble_data(session: Session, task: Task) -> dict[str, object]:
     return told
 
 
-# Tasks that the model proposes later on: checked, and put in an order in which each comes after
-# those it waits for.
+# Tasks that the model proposes later: checked, and sorted so that each comes after its dependencies.
 
 MOST_FILES = 50
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class Proposed(Answer):
-    """`after` counts from 1."""
+    """A proposed task. The numbers in `after` start at 1."""
 
     name: ShortLine = Field(min_length=1)
     description: ReplyText = ""
@@ -137,7 +136,11 @@ class Proposed(Answer):
 def checked_tasks(
     proposed: Sequence[Proposed], criterion: Callable[[int, int, str], Acceptance]
 ) -> tuple[SmallerTask, ...]:
-    """As facts. A ValueError says what cannot be carried out. `criterion` makes one of a task's number and its own."""
+    """Return the proposed tasks.
+
+    Raises ValueError if they cannot be carried out. `criterion` makes an acceptance criterion from the task's number,
+    its own number and its text.
+    """
     names = [one.name.casefold() for one in proposed]
     if len(set(names)) < len(names):
         raise ValueError("tasks: two of them have the same name")
@@ -159,7 +162,10 @@ def checked_tasks(
 
 
 def _ordered(proposed: Sequence[Proposed]) -> list[int]:
-    """As they were named, as far as each may come after those it waits for."""
+    """Return the positions in the given order, as far as dependencies allow.
+
+    Raises ValueError for unknown or circular ones.
+    """
     for number, one in enumerate(proposed, 1):
         unknown = [other for other in one.after if not 1 <= other <= len(proposed)]
         if unknown or number in one.after:
@@ -184,7 +190,7 @@ def _criteria(criteria: Sequence[str]) -> list[str]:
 
 
 def _repository_paths(paths: Sequence[str]) -> list[str]:
-    """Only what lies in the repository. It is a hint what not to run at the same time, so the rest may go."""
+    # Paths outside of the repository are dropped: they only help to avoid running tasks at the same time.
     found: list[str] = []
     for path in dict.fromkeys(one.strip().removeprefix("./") for one in paths):
         parts = PurePosixPath(path).parts
@@ -197,8 +203,7 @@ def task_texts(tasks: Sequence[SmallerTask]) -> str:
     return "\n".join(text for one in tasks for text in (one.name, one.description))
 
 
-# A task that was too large is cut into smaller ones that together do all of it. Without a usable
-# answer there are none.
+# A task that was too large is split into smaller ones that together do all of it. Without a valid reply there are none.
 
 FEWEST, MOST = 2, 5
 
@@ -266,7 +271,7 @@ def _task_to_cut(session: Session, task: Task) -> dict[str, object]:
 
 
 def _require_all(task: Task, proposed: list[Proposed]) -> None:
-    """Nothing that was to be so may get lost by cutting."""
+    """Raise ValueError if the split loses an acceptance criterion."""
     said = {text.casefold() for one in proposed for text in one.acceptance}
     lost = [one.id for one in task.acceptance if not said & _criterion_names(one)]
     if lost:
@@ -274,11 +279,11 @@ def _require_all(task: Task, proposed: list[Proposed]) -> None:
 
 
 def _criterion(task: Task, at: int, number: int, said: str) -> Acceptance:
-    """One that the task had, or a new one of the so-many-th smaller task."""
+    """Return the task's own criterion of that text or id, or else a new one."""
     had = (one for one in task.acceptance if said.casefold() in _criterion_names(one))
     return next(had, Acceptance(id=f"{task.key}-S{at}-A{number}", text=said))
 
 
 def _criterion_names(criterion: Acceptance) -> set[str]:
-    """By its id or, as some models do, word for word."""
+    # Some models repeat the text of a criterion instead of its id.
     return {criterion.id.casefold(), criterion.text.strip().casefold()}

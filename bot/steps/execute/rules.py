@@ -190,7 +190,7 @@ def _pressed(session: Session, event: Pressed) -> Iterator[Deed]:
 
 
 def _judged(session: Session, event: WordsJudged | OrderFailed) -> Iterator[Deed]:
-    """What people want changed is a change; the rest is answered, or let be."""
+    """Start a change if that is what the message asks for; answer or ignore anything else."""
     if isinstance(event, OrderFailed):
         yield from talk.words_not_judged(session, event)
         return
@@ -229,7 +229,7 @@ def _place_or_workspace(
 
 
 def _answers_this_wait(session: Session, event: PlaceGranted | PlaceAwaited) -> bool:
-    """A place that was granted before a stop is no longer held."""
+    # A slot that was granted before a stop is no longer held.
     since = session.queue.since
     return since is not None and event.answers == HoldPlace(since=since).key
 
@@ -241,7 +241,7 @@ def _taken_names(session: Session) -> set[str]:
 
 
 def _name_workspaces(session: Session, event: Happening, existing: set[str]) -> None:
-    """Names are saved before they are created, so that doing it again uses the same ones."""
+    # Names are saved before anything is created, so that a repetition uses the same ones.
     for task in session.tasks:
         if task.workspace is None and task.state not in plan.SETTLED:
             own = _workspace(session, task, event, existing | _taken_names(session))
@@ -263,7 +263,7 @@ def _workspace_ready(session: Session, event: WorkspaceReady) -> None:
         return
     run = task.run
     if run is None or run.state is not RunState.STARTING:
-        return  # it was stopped meanwhile; the next run prepares anew, and is told of conflicts
+        return  # it was stopped meanwhile; the next run prepares again and is told of conflicts
     task.workspace = event.workspace
     if event.conflicts:
         other = session.task(event.conflicting) or task
@@ -282,13 +282,13 @@ def _started(session: Session, event: RunStarted) -> None:
         task.update_run(running)
 
 
-# The end of a run. What it left is looked at by the step verify.
+# The end of a run. Its work is examined by the step verify.
 
 MAX_FAILED_RUNS = 3
 
 
 def run_ended(session: Session, event: RunEnded) -> Iterator[Deed]:
-    """A late word about an earlier run changes nothing."""
+    """Take the end of a task's current run. A late event of an earlier run changes nothing."""
     task = session.task_of_run(event.run_id)
     if task is None or task.run is None or not task.run.alive:
         return
@@ -358,7 +358,7 @@ def _how_it_ended(event: RunEnded) -> str:
     return f"ended early ({end.outcome.value.replace('_', ' ')})"
 
 
-# What must be under way while the plan is carried out.
+# Orders while the plan is carried out.
 
 
 def due(session: Session) -> Iterator[Order]:
@@ -441,13 +441,13 @@ def _due_for_run(session: Session, task: Task, run: Run) -> Iterator[Order]:
 
 
 def is_prepared(session: Session, task: Task) -> bool:
-    """The worktree is there, and the work of every predecessor is merged into it (or handed to the agent to merge)."""
+    """Whether the worktree exists and the work of every dependency is merged into it (or left to the agent to merge)."""
     workspace = task.workspace
     return bool(workspace and workspace.ready) and not unmerged(session, task)
 
 
 def unmerged(session: Session, task: Task) -> list[Task]:
-    """Predecessors whose branch is not merged into the task's own yet."""
+    """Return the dependencies whose branch is not merged into the task's branch yet."""
     merged = task.workspace.merged if task.workspace else ()
     predecessors = (session.task(id) for id in task.dependencies)
     return [

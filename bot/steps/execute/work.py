@@ -1,4 +1,4 @@
-"""Waits for the repository's place, prepares worktrees, starts agents in panes and waits for their end."""
+"""Waits for the repository's slot, prepares worktrees, starts agents in panes and waits for their end."""
 
 from __future__ import annotations
 
@@ -53,16 +53,19 @@ from bot.steps.workspaces import (
 
 log = logging.getLogger("agent.sub")
 SCREEN = 60
-"""Lines of a pane in which an agent's last words are looked for."""
+"""Lines of a pane that are searched for an agent's last words."""
 LONGEST_SLEEP = 60.0
-"""Seconds: the wall clock may jump meanwhile."""
+"""Seconds per sleep: the wall clock may be changed meanwhile."""
 
 
 @performs(PrepareWorkspace)
 async def prepare_workspace(
     world: World, session: Session, order: PrepareWorkspace
 ) -> WorkspaceReady | NameTaken:
-    """Safe to do twice: a worktree of ours is found again, and merging what is merged changes nothing."""
+    """Create the worktree and merge the dependencies into it.
+
+    Idempotent: an existing worktree of the bot is reused, and repeated merges change nothing.
+    """
     task, _, workspace = task_and_run(session, order.run_id)
     start = session.plan.spec.commit if session.plan.spec else session.repository.base_commit
     begun = bool(workspace.start)
@@ -85,7 +88,7 @@ async def prepare_workspace(
 async def _with_predecessors(
     world: World, session: Session, order: PrepareWorkspace, task: Task, workspace: Workspace
 ) -> WorkspaceReady:
-    """What it depends on is merged in. A collision is left to the task's own agent, which knows both sides best."""
+    # A conflict is left to the task's own agent, which knows both sides best.
     conflicts: tuple[str, ...] = ()
     conflicting = ""
     merged, outdated = [*workspace.merged], not workspace.ready
@@ -119,7 +122,7 @@ async def _with_predecessors(
 async def start_run(
     world: World, session: Session, order: StartRun
 ) -> RunStarted | SettingsChanged:
-    """Safe to do twice: the pane is named after the run, and a run that has ended is not started again."""
+    """Start the agent. Idempotent: the pane is named after the run, and an ended run is not started again."""
     task, run, workspace = task_and_run(session, order.run_id)
     await _require_worktree(world, task, workspace)
     await _end_earlier(world, task, run)
@@ -157,7 +160,7 @@ async def start_run(
 
 
 def _require_approved_flags(world: World, session: Session, run: Run) -> None:
-    """The settings may have changed since somebody approved how agents are started."""
+    # The settings may have changed since somebody approved how agents are started.
     let = run.agent == session.agents.default or run.agent in session.agents.allowed
     if not let or world.agents.flags(run.agent) != flags_of(session, run.agent):
         raise Refused(
@@ -167,7 +170,7 @@ def _require_approved_flags(world: World, session: Session, run: Run) -> None:
 
 
 def _require_sandbox(world: World, session: Session) -> None:
-    """Nobody who was told of a sandbox has approved that they run without."""
+    # Whoever was told of a sandbox has not approved that agents run without one.
     if session.agents.sandboxed and not world.rules.sandboxed:
         raise Refused(
             "Its agents were to run in a sandbox, and there is none any more.",
@@ -176,7 +179,7 @@ def _require_sandbox(world: World, session: Session) -> None:
 
 
 async def _require_worktree(world: World, task: Task, workspace: Workspace) -> None:
-    """Somebody may have removed it by hand."""
+    # It may have been removed by hand.
     try:
         await world.worktrees.work(workspace.path, workspace.start)
     except Refused as refusal:
@@ -185,7 +188,7 @@ async def _require_worktree(world: World, task: Task, workspace: Workspace) -> N
 
 
 async def _end_earlier(world: World, task: Task, run: Run) -> None:
-    """Never two agents in one worktree: one that was to be stopped may live on while tmux could not be asked."""
+    # Never two agents in one worktree: one that should have been stopped may live on, if tmux could not be reached.
     for earlier in task.runs:
         if earlier.id == run.id or await world.panes.find(earlier.name) is None:
             continue
@@ -200,7 +203,10 @@ async def _end_earlier(world: World, task: Task, run: Run) -> None:
 async def await_run(
     world: World, session: Session, order: AwaitRun, tell: Callable[[Event], None]
 ) -> RunEnded:
-    """Safe to do twice: how a run ended is on disk before anybody hears of it. What it asks meanwhile is told."""
+    """Wait for the end of a run, and report its dialogs meanwhile.
+
+    Idempotent: the end is on disk before it is reported.
+    """
     task, run, _ = task_and_run(session, order.run_id)
     asking = asyncio.create_task(watch_dialogs(world, order, run, tell))
     try:
@@ -234,14 +240,14 @@ async def await_run(
 
 
 async def _report(world: World, task: Task, run: Run) -> str:
-    """What an investigation has found. One without a file has said it in its last words."""
+    # If there is no report file, the agent's last message serves as the report.
     if task.type is not TaskType.INVESTIGATION:
         return ""
     return (await world.panes.reported(run.name)).strip()
 
 
 async def _keep_report(world: World, session: Session, task: Task, run: Run, report: str) -> str:
-    """The report as a file among the evidence: the session is let go one day."""
+    # Kept among the evidence, because the session itself is deleted some day.
     if not report:
         return ""
     summary = f"{task.key}: the report of run {run.number} of {run.agent}"
@@ -251,7 +257,7 @@ async def _keep_report(world: World, session: Session, task: Task, run: Run, rep
 
 
 async def _keep_observations(world: World, session: Session, run: Run) -> tuple[str, ...]:
-    """What its agent has written down for others is kept in the repository. It is worth no trouble: the run has ended."""
+    # A failure is only logged: the run is over, and observations are optional.
     if world.registrar.registry is None:
         return ()
     try:
@@ -273,7 +279,7 @@ async def wait_until(world: World, session: Session, order: WaitUntil) -> TimeCa
 
 @performs(StopRun)
 async def stop_run(world: World, session: Session, deed: StopRun) -> RunStopped:
-    """Safe to do twice: what is dead stays dead."""
+    """End the run's agent. Idempotent."""
     survivors = await world.panes.stop(f"run-{deed.run_id}")
     log.info(
         "stopped",
@@ -288,7 +294,7 @@ async def stop_run(world: World, session: Session, deed: StopRun) -> RunStopped:
 
 
 def _log_run(what: str, session: Session, task: Task, run: Run, **more: object) -> None:
-    """The program's log of agents: their starts and ends."""
+    """Log the start or end of an agent in the program's log."""
     data = {"session": session.id, "task": task.key, "run": run.id, "agent": run.agent, **more}
     log.info(what, extra={"data": data})
 
@@ -302,13 +308,16 @@ queue_log = logging.getLogger("bot.perform")
 async def hold_place(
     world: World, session: Session, order: HoldPlace, tell: Callable[[Event], None]
 ) -> None:
-    """Wait for the place and keep it until called off. The line is kept in memory: everybody stands up anew at a start."""
+    """Wait for the slot and keep it until cancelled.
+
+    The queue is in memory only: after a restart everybody queues again.
+    """
 
     async def tell_granted() -> None:
         tell(PlaceGranted(**world.mark(), answers=order.key))
 
     async def granted() -> None:
-        """However full the disk is: a place that is let go over that is another session's at once."""
+        # Retried even if the disk is full: giving up would release the slot to another session.
         await with_retries(world, tell_granted, tell, order=order.key, quiet=True)
 
     def moved(position: int, waiting: int) -> None:
@@ -317,7 +326,7 @@ async def hold_place(
                 PlaceAwaited(**world.mark(), answers=order.key, position=position, waiting=waiting)
             )
         except Unavailable:
-            # called while another session lets go: a full disk here must not keep it from that
+            # called while another session releases the slot, which a full disk here must not prevent
             queue_log.warning("position not told", extra={"data": {"id": session.id}})
 
     await world.places.hold(
@@ -339,7 +348,7 @@ async def list_branches(world: World, session: Session, order: ListBranches) -> 
 
 
 def _promised_branches(world: World, session: Session) -> Iterator[str]:
-    """Names that other sessions have chosen and not made yet: a stop may lie between the two."""
+    """Yield branch names that other sessions have chosen but not created yet; a stop may come between the two."""
     for listed in world.store.sessions():
         ended = listed.status in (Status.COMPLETED, Status.DISCARDED)
         if ended or listed.id == session.id or listed.repository != session.repository.path:

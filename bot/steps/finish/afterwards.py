@@ -1,4 +1,4 @@
-"""A session that is over: what is still said in its thread, whether it goes on, and what still comes back from the world."""
+"""A finished session: messages in its thread, whether it is continued, and events that still arrive."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _summed_up(session: Session, event: SummedUp) -> Iterator[Deed]:
 
 
 def continued(session: Session, event: Pressed | Commanded) -> Iterator[Deed]:
-    """What the final judgement found missing is planned and done, in this session."""
+    """Continue this session with what the final verdict found missing."""
     if session.status is not Status.COMPLETED:
         yield messages.privately(event, f"This session is not finished: {_what_instead(session)}")
     elif not session.ending.proposed:
@@ -127,7 +127,7 @@ def _what_instead(session: Session) -> str:
 
 
 def _missing(session: Session) -> str:
-    """In words, as a person would ask for it."""
+    """Return what is missing in words, as a user would ask for it."""
     return "\n".join(
         [
             "The final judgement found that something is missing. Add tasks for it, and keep what is done:",
@@ -137,7 +137,7 @@ def _missing(session: Session) -> str:
 
 
 def broke(session: Session, event: Broke) -> Iterator[Deed]:
-    """Nothing here can fail any more; but what a bug has ended once must not be begun again and again."""
+    # Clears everything pending: what a bug has ended once must not be started again and again.
     session.talk.waiting, session.request.parts = (
         (),
         tuple(part for part in session.request.parts if part.thread),
@@ -168,7 +168,7 @@ def _discarded(session: Session, event: CleanedUp | OrderFailed) -> Show:
 
 
 def _said_after_a_failure(session: Session, event: Said, text: str) -> Iterator[Deed]:
-    """Before anything was begun, new words are simply the new request. Later the failure must be settled first."""
+    """Before any work was begun, a message simply replaces the request. Later the failure must be settled first."""
     if session.phase is not Phase.INTAKE or session.request.questions_asked:
         yield messages.privately(
             event,
@@ -200,7 +200,7 @@ def _judged(session: Session, event: ContinuationJudged) -> Iterator[Deed]:
 
 
 def _continue_or_new(session: Session, words: Words, reason: str) -> Iterator[Deed]:
-    """Where it cannot be continued, a session of its own is begun."""
+    """Continue the session, or start a new one if that is not possible."""
     if _may_continue(session):
         yield from _continue(session, words, reason)
     else:
@@ -227,7 +227,7 @@ def _why_not(session: Session) -> str:
 
 
 def _continue(session: Session, words: Words, reason: str) -> Iterator[Deed]:
-    """The spec is extended and tasks are added; what is done stays done. The base is looked at anew."""
+    """Extend the spec and add tasks; finished work stays. The base is read again."""
     session.ending.rounds += 1
     _forget_removed_workspaces(session)
     session.become(Status.ACTIVE)
@@ -253,7 +253,7 @@ def _continue(session: Session, words: Words, reason: str) -> Iterator[Deed]:
 
 
 def _forget_removed_workspaces(session: Session) -> None:
-    """As the clean-up left them: a branch that is gone is merged, a worktree that is gone can be made again."""
+    """Update workspaces after the clean-up: a removed branch was merged, and a removed worktree can be created again."""
     removals = {removal.branch: removal for removal in session.ending.leftovers}
     for task in session.tasks:
         removal = removals.get(task.workspace.branch) if task.workspace else None
@@ -262,11 +262,11 @@ def _forget_removed_workspaces(session: Session) -> None:
             task.workspace = None if removal.branch_gone else kept
 
 
-# What is still said and asked for in the thread of a session that is over.
+# Orders for the thread of a finished session.
 
 
 def due(session: Session) -> Iterator[Order]:
-    """What is still said, and asked for, in the thread of a session that is over."""
+    """Yield the orders of a finished session: clean-up, summary, and judging messages in its thread."""
     left = session.status is Status.DISCARDED or approve.spec_is_over(session)
     if left and not session.ending.cleaned:
         yield CleanUp()

@@ -34,7 +34,7 @@ from bot.steps.prompt_data import (
 )
 
 MOST_NEW_TASKS = 10
-"""Tasks for what is missing."""
+"""Most tasks for what is missing."""
 NO_VERDICT = "The model gave no verdict on the whole; this is what the tasks say."
 _GONE = (TaskState.REPLACED, TaskState.CANCELLED)
 
@@ -114,14 +114,16 @@ class FinalPrompt(
 
 
 def not_done(session: Session) -> tuple[str, ...]:
-    """Requirements that no completed task serves."""
+    """Return the requirements that no completed task serves."""
     completed = [task for task in session.tasks if task.state is TaskState.COMPLETED]
     covered = spec.coverage(current_documents(session).get("spec", ""), completed)
     return tuple(one.requirement for one in covered if not one.tasks)
 
 
 def plain_verdict(session: Session, at: datetime) -> Verdict:
-    """What the tasks say by themselves: each requirement needs a completed one, and none may be left undone."""
+    """Return the verdict that follows from the tasks alone: every requirement needs a completed task, and no task may
+    be unfinished.
+    """
     left = [one for one in session.tasks if one.state not in (*_GONE, TaskState.COMPLETED)]
     missing = [f"{id} is served by no completed task." for id in not_done(session)]
     missing += [cut(f"{task.key} is not completed: {task.name}", 200) for task in left]
@@ -137,7 +139,7 @@ def _criterion(at: int, number: int, said: str) -> Acceptance:
 
 
 def _plain_tasks(session: Session, open_ones: tuple[str, ...]) -> tuple[SmallerTask, ...]:
-    """A task for each requirement that is not carried out, in its own words."""
+    """Return a task for each unfulfilled requirement, in the requirement's words."""
     lines = current_documents(session).get("spec", "").splitlines()
     said = {id: next((one.strip(" -*") for one in lines if id in one), id) for id in open_ones}
     return tuple(
@@ -157,7 +159,7 @@ def _requirements_data(session: Session) -> list[dict[str, object]]:
 
 
 def _whole_task_data(session: Session, task: Task) -> dict[str, object]:
-    """How far it is, and what of it can be known for certain."""
+    """Return the task's state and the facts known about it."""
     verdict, pull = (task.verdicts[-1] if task.verdicts else None), task.pull_request
     known: dict[str, object] = {
         "requirements": list(task.requirements),

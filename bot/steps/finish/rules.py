@@ -1,4 +1,4 @@
-"""All tasks are settled: offers the merge, cleans up on proof, and says how it ended."""
+"""All tasks are settled: offers the merge, cleans up what is proven safe, and reports how the session ended."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from bot.steps.talk import rules as talk
 
 
 def begin(session: Session, event: Happening) -> Iterator[Deed]:
-    """Where nothing was completed there is nothing to merge, only to clean up."""
+    """Begin the end of the session. If no task was completed, there is nothing to merge, only to clean up."""
     yield messages.status(session, event.at)
     if not session.in_state(TaskState.COMPLETED):
         session.ending.choice = Ending.KEEP
@@ -50,7 +50,7 @@ def begin(session: Session, event: Happening) -> Iterator[Deed]:
         yield from _pulls_settled(session, event)
         yield from pull_cards.waiting(session)
     elif session.pulls.host:
-        # there was nothing to be made a pull request of, or people wanted none
+        # there was nothing to make a pull request of, or users did not want any
         session.ending.choice = Ending.KEEP
     elif not without_pull_text(session):
         yield messages.merge_offer(session)
@@ -120,14 +120,14 @@ def _pressed(session: Session, event: Pressed) -> Iterator[Deed]:
 
 
 def _may_choose(session: Session, event: Pressed) -> bool:
-    """Not with a button that was about one task."""
+    # A button about a single task does not decide for the session.
     return session.ending.choice is None and not pull_cards.with_pull(session) and not event.about
 
 
 def _about_pulls(
     session: Session, event: PullsSeen | PullMergeTried | OrderFailed
 ) -> Iterator[Deed]:
-    """They may bring work back: then the session executes again."""
+    """Pull requests may need more work: then the session executes again."""
     yield from pull_requests.decide(session, event)
     yield from pull_feedback.attend(session, event)
     if plan.all_settled(session):
@@ -139,19 +139,19 @@ def _about_pulls(
 
 
 def _pulls_settled(session: Session, event: Happening) -> Iterator[Deed]:
-    """All merged, closed, or declared unneeded: nobody is waited for any more."""
+    """End the session once every pull request is merged, closed or declared unneeded."""
     yield from pull_cards.card(session)
     if not pull_cards.still_open(session) and session.ending.choice is None:
         session.ending.choice = Ending.PULLS
 
 
 def wants_verdict(session: Session) -> bool:
-    """On the whole, once, before anything is cleaned up."""
+    """Whether the verdict on the whole session is still needed. It is made once, before anything is cleaned up."""
     return session.ending.verdict is None and bool(session.in_state(TaskState.COMPLETED))
 
 
 def _judged(session: Session, event: WordsJudged) -> Iterator[Deed]:
-    """Before anything is merged, more can be asked for: it is planned, and built upon what is there."""
+    """Before anything is merged, users may ask for more: it is planned on top of the existing work."""
     words = talk.take_words(session, event.words_id)
     if words is None:
         return
@@ -204,11 +204,10 @@ def _not_merged(session: Session, problem: str) -> Iterator[Deed]:
     yield messages.merge_offer(session)
 
 
-# A session ends: its result follows from what is known to have happened, and is shown with its
-# evidence.
+# The end of a session: its result follows from what is known to have happened, and is shown with its evidence.
 
 WARN_FROM = 3
-"""Rounds after which one should ask oneself whether it was the right wish."""
+"""From this many rounds on, users are reminded of the count: perhaps it was the wrong request."""
 
 
 def end_session(session: Session, event: Happening) -> Iterator[Deed]:
@@ -223,7 +222,7 @@ def end_session(session: Session, event: Happening) -> Iterator[Deed]:
 
 
 def update_result(session: Session) -> None:
-    """The result from what is known now. What the model says of it at last is a claim, too."""
+    """Set the result from what is known now, including the model's final words, which count as a claim."""
     asked = {
         "selected_provider": session.usage.provider or None,
         "selected_model": session.usage.model or None,
@@ -286,7 +285,7 @@ _BY_PEOPLE = {
     CiState.FAILED: " though a check had failed",
     CiState.PENDING: " before its checks had ended",
 }
-"""The bot merges nothing like that; people may."""
+"""Results that the bot does not merge by itself, but people may."""
 
 
 def _pull_line(task: Task) -> Iterator[str]:
@@ -298,7 +297,7 @@ def _pull_line(task: Task) -> Iterator[str]:
 
 
 def _choices(session: Session) -> Iterator[Choice]:
-    """What is missing can be done in a further round, as often as that is allowed."""
+    """Yield the button for another round with what is missing, as long as the limit allows."""
     if session.ending.proposed and session.ending.rounds < plan.MOST_CONTINUES:
         rounds = session.ending.rounds + 1
         warning = f" This would be round {rounds}." if rounds >= WARN_FROM else ""
@@ -329,7 +328,7 @@ def _violation_lines(task: Task) -> Iterator[str]:
 
 
 def _guess_lines(task: Task) -> Iterator[str]:
-    """Words that guess where a report should know. They are shown; what counts is the evidence."""
+    # Guessing words are only shown; what counts is the evidence.
     if task.run and (words := guessing_words(task.run.message)):
         yield f"{task.key}: {', '.join(words)}"
 
@@ -341,7 +340,7 @@ def _evidence_line(task: Task) -> str:
     return f"{task.key}: {seen} seen on disk; {commits}"
 
 
-# What must be under way at the end.
+# Orders at the end of the session.
 
 
 def due(session: Session) -> Iterator[Order]:

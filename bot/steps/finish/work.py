@@ -1,4 +1,4 @@
-"""The end of a session's work: merged in a scratch worktree, tested as a whole, and only then the base moves."""
+"""The end of a session's work: merge in a scratch worktree, test the whole, and only then move the base."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ log = logging.getLogger("bot.perform")
 
 @performs(MergeLocally)
 async def merge_locally(world: World, session: Session, order: MergeLocally) -> MergedLocally:
-    """Safe to do twice: merging what is merged makes no commit, and the base moves forward only."""
+    """Merge and test the whole. Idempotent: repeated merges make no commit, and the base only moves forward."""
     scratch = worktree_path(session.repository.path, f"agent/merge-{session.short}")
     try:
         return await _merged_and_tested(world, session, order, scratch)
@@ -41,7 +41,7 @@ async def _merged_and_tested(
     world: World, session: Session, order: MergeLocally, scratch: str
 ) -> MergedLocally:
     done = [task for task in session.in_state(TaskState.COMPLETED) if task.workspace]
-    # in a task that settled conflicts the others are settled already
+    # if a task resolved conflicts, its branch comes first: it contains the others already resolved
     done.sort(key=lambda task: task.type is not TaskType.INTEGRATION)
     branches = tuple(dict.fromkeys(t.workspace.branch for t in done if t.workspace))
     judged = {one: await _judged_head(world, session, one, done) for one in branches}
@@ -77,7 +77,10 @@ async def _merged_and_tested(
 async def _test_whole(
     world: World, session: Session, done: list[Task], scratch: str, commit: str
 ) -> tuple[Check | None, str]:
-    """Set up as each task's worktree was. With what speaks against it; empty: nothing."""
+    """Run the tests in a worktree set up like a task's.
+
+    Return the check, and what speaks against the merge (empty if nothing).
+    """
     command = test_command.for_whole(session)
     if not command:
         return None, ""
@@ -99,7 +102,7 @@ async def _test_whole(
 
 
 def _let_missing(task: Task) -> bool:
-    """Whether a person has let tests be missing at the commit it was done with."""
+    """Whether a person has accepted missing tests at the task's final commit."""
     return any(
         flag.sign is Sign.TESTS_MISSING and verify.acceptance(task, flag) in task.accepted
         for flag in task.flags
@@ -107,7 +110,7 @@ def _let_missing(task: Task) -> bool:
 
 
 def _unproven(check: Check, accepted: Collection[str]) -> str:
-    """Why the merged whole must not become the base; empty: its tests have passed, and ran as at the base."""
+    """Return why the merged whole must not become the base; empty if its tests passed and ran as at the base."""
     if not check.passed:
         return f"`{check.command}` fails on the merged whole (see {check.output_path})."
     signs = [one for one in check.tests.signs if one not in accepted] if check.tests else []
@@ -117,7 +120,9 @@ def _unproven(check: Check, accepted: Collection[str]) -> str:
 
 
 async def _judged_head(world: World, session: Session, branch: str, done: list[Task]) -> str:
-    """The commit it stands at; empty if it holds more than what its last task was done with, or less than any."""
+    """Return the branch's commit; empty if it has commits beyond its last task's verified head, or lacks any task's
+    head.
+    """
     log_of, heads = world.worktrees.log, _heads(branch, done)
     lacks = [head for head in heads if await log_of(session.repository.path, branch, head)]
     just = [head for head in heads if not await log_of(session.repository.path, head, branch)]
@@ -131,7 +136,7 @@ async def _judged_head(world: World, session: Session, branch: str, done: list[T
 
 
 def _judged_at(branch: str, done: list[Task]) -> str:
-    """Its name and where it stood."""
+    """Return the branch's name and its verified commit."""
     return f"{branch} (judged at {_heads(branch, done)[-1][:10]})"
 
 
@@ -160,7 +165,7 @@ def _answer(
 
 @performs(CleanUp)
 async def clean_up(world: World, session: Session, order: CleanUp) -> CleanedUp:
-    """Safe to do twice: what is gone is gone. Nothing goes without proof that it is safe."""
+    """Remove worktrees and branches that are proven safe to remove. Idempotent."""
     for task in session.tasks:
         if task.run:
             await world.panes.stop(task.run.name)
@@ -184,7 +189,7 @@ async def clean_up(world: World, session: Session, order: CleanUp) -> CleanedUp:
 
 
 async def _release_held_commits(world: World, session: Session) -> None:
-    """Commits of the host's that no other session begins from are held no longer."""
+    """Release fetched commits of the host that no unfinished session starts from."""
     records = (
         world.store.find(one.id) for one in world.store.sessions() if _is_unfinished(one, session)
     )
@@ -201,7 +206,7 @@ def _is_unfinished(other: IndexedSession, session: Session) -> bool:
 
 
 def _workspaces(session: Session) -> Iterator[tuple[Workspace, PullRequest | None]]:
-    """Each once, also what an order had only begun when it was called off; the spec's at the end."""
+    """Yield each workspace once, including those of cancelled orders; the spec's comes last."""
     begun = {t.workspace.branch: t for t in session.tasks if t.workspace and t.runs}
     for task in begun.values():
         if task.workspace:
@@ -213,7 +218,7 @@ def _workspaces(session: Session) -> Iterator[tuple[Workspace, PullRequest | Non
 
 
 async def _where_it_is_merged(world: World, session: Session) -> str | None:
-    """The commit or branch that proves what is merged; none: nothing says that anything is."""
+    """Return the commit or branch that proves what is merged; `None` if there is no proof."""
     if session.status is Status.DISCARDED:
         return None
     if session.ending.merged_commit:
@@ -262,7 +267,7 @@ async def _removed(
 async def _removed_there(
     world: World, session: Session, removal: Removal, pull: PullRequest | None
 ) -> Removal:
-    """Its branch on the forge, too, once the pull request is merged: only there where the bot has put it."""
+    """Also remove the branch on the forge once its pull request is merged, if it is still where the bot pushed it."""
     if world.forge is None or session.pulls.host is None or pull is None or not pull.merged:
         return removal
     try:

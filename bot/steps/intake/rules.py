@@ -1,4 +1,4 @@
-"""From the first message to a request that is understood: where the work starts from, and whether it is one plan at all."""
+"""From the first message to an understood request: where the work starts, and whether one plan is enough."""
 
 from __future__ import annotations
 
@@ -82,7 +82,10 @@ EDITED_LATER = (
 
 
 def edited(session: Session, event: Edited) -> Iterator[Deed]:
-    """Until the plan is written a request may be edited; of any other edit its author learns how to ask for a change."""
+    """Take an edit of the request until the plan is written.
+
+    Any other edit is answered with how to ask for a change.
+    """
     early = session.phase in (Phase.INTAKE, Phase.CLARIFYING) and not session.over
     is_request = event.of == session.request.event_id and event.text.strip()
     if not (early and is_request):
@@ -112,7 +115,7 @@ def _not_passed_on(session: Session, event: OrderFailed) -> Iterator[Deed]:
 
 
 def _take_request(session: Session, event: Begun) -> None:
-    """By another session, or from the registry: what it was begun with stands in place of somebody's words."""
+    """Take the request of a session that another session or the registry started, in place of a message."""
     session.intent = event.intent or Intent(
         id=session.short,
         title=event.title,
@@ -124,7 +127,7 @@ def _take_request(session: Session, event: Begun) -> None:
 
 
 def _take_survey(session: Session, event: Surveyed) -> None:
-    """Fix where the work starts from. The names are chosen here, before anything of them exists."""
+    """Take the survey's result, and choose all names before anything is created."""
     base = event.base
     session.repository.path = base.repository
     session.repository.base_branch, session.repository.base_commit = base.branch, base.commit
@@ -158,7 +161,7 @@ def _git_under_way(base: Base) -> Iterator[str]:
 
 
 def _understood(session: Session, event: QuestionsFound) -> Iterator[Deed]:
-    """Where it shall be carried out is settled before anything is asked about it."""
+    # Where the request is carried out is settled before its questions are asked.
     clarify.take_questions(session, event)
     if session.request.spec_only:
         yield from clarify.begin(session, event.at)
@@ -203,12 +206,11 @@ def _go_on_there(session: Session, event: Pressed, going: Destination) -> Iterat
         yield from clarify.begin(session, event.at)
 
 
-# Work that goes on in another session: parts of a large request, a new request after the end,
-# more of an earlier one.
+# Work that continues in another session: parts of a large request, a new request after the end, more of an earlier one.
 
 
 def parts_of(session: Session, event: QuestionsFound) -> tuple[Part, ...]:
-    """Their ids are chosen here, so that opening them twice opens them once."""
+    """Return the parts with ids derived from this session's, so that opening them is idempotent."""
     return tuple(
         Part(
             session=naming.derived_id(session.id, "part", str(number)),
@@ -221,7 +223,7 @@ def parts_of(session: Session, event: QuestionsFound) -> tuple[Part, ...]:
 
 
 def new_wish(session: Session, words: Words) -> Part:
-    """What somebody asks for in the thread of a session that is over."""
+    """Return a new request made in the thread of a finished session."""
     first_line = words.text.strip().partition("\n")[0]
     return Part(
         session=naming.derived_id(session.id, "wish", words.id),
@@ -233,7 +235,7 @@ def new_wish(session: Session, words: Words) -> Part:
 
 
 def part_arrived(session: Session, event: SessionOpened | PassedOn) -> Iterator[Deed]:
-    """When the last of them is there, nothing is left to do here."""
+    """Record an opened part. After the last one, this session has nothing left to do."""
     if isinstance(event, SessionOpened):
         session.request.parts = tuple(
             part.model_copy(update={"thread": event.thread})
@@ -248,7 +250,7 @@ def part_arrived(session: Session, event: SessionOpened | PassedOn) -> Iterator[
 
 
 def part_not_opened(session: Session, event: OrderFailed) -> None:
-    """It is not tried again; the others are."""
+    """Drop a part that could not be opened; only the others are retried."""
     session.request.parts = tuple(
         part
         for part in session.request.parts
@@ -257,7 +259,7 @@ def part_not_opened(session: Session, event: OrderFailed) -> None:
 
 
 def part_opened(session: Session, event: SessionOpened) -> Iterator[Deed]:
-    """A new wish has its own thread now: say where."""
+    """Tell where a new request has its own thread."""
     for part in session.request.parts:
         if part.session == event.session and part.thread is None:
             pointer = Pointer(text=part.title, thread=event.thread)
@@ -270,7 +272,7 @@ def part_opened(session: Session, event: SessionOpened) -> Iterator[Deed]:
 
 
 def _over_to_others(session: Session, event: Happening) -> Iterator[Deed]:
-    """It was never carried out here, and it is no failure: its intent lives on elsewhere."""
+    """Complete this session without failure: its intent is carried out elsewhere."""
     for status in (IntentStatus.APPROVED, IntentStatus.EXECUTING, IntentStatus.DONE):
         session.intend(status)
     session.enter(Phase.FINISHING)
@@ -287,7 +289,7 @@ def _over_to_others(session: Session, event: Happening) -> Iterator[Deed]:
     )
 
 
-# What must be under way until the request is understood.
+# Orders until the request is understood.
 
 
 def due(session: Session) -> Iterator[Order]:

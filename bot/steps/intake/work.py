@@ -1,4 +1,4 @@
-"""Looks at the repository, tmux and the agent before anything is begun, and opens sessions for parts of a request."""
+"""Surveys the repository, tmux and the agent before anything starts, and opens sessions for parts of a request."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ log = logging.getLogger("bot.perform")
 
 @performs(Survey)
 async def survey(world: World, session: Session, order: Survey) -> Surveyed:
-    """Safe to do twice: it only looks. Everything is asked for before anything is begun."""
+    """Check everything that is needed before anything is started. Only reads, so it is idempotent."""
     if not session.request.spec_only:
         await world.panes.require()
     base = await world.repository.base(session.repository.path)
@@ -60,7 +60,7 @@ async def survey(world: World, session: Session, order: Survey) -> Surveyed:
 
 
 def _not_needed_yet(session: Session, agent: AgentReady) -> AgentReady:
-    """A spec is written without agents; whoever has it carried out must know."""
+    # A spec is written without agents, so a missing one is only a warning to whoever has it carried out.
     if not session.request.spec_only:
         raise Refused(agent.problem, agent.remedy)
     why = sentences(agent.problem, agent.remedy)
@@ -68,7 +68,7 @@ def _not_needed_yet(session: Session, agent: AgentReady) -> AgentReady:
 
 
 async def _find_host(world: World, repository: str) -> Hosted | None:
-    """Nothing waits for the forge at the beginning: whether it works shows itself when it is needed."""
+    # Nothing waits for the forge at the start: whether it works shows when it is needed.
     if world.forge is None:
         return None
     try:
@@ -110,17 +110,16 @@ async def _context(world: World, session: Session) -> RequestContext | None:
         return None
 
 
-# Sessions that a session opens: a root message of their own in the channel, and the first message
-# in their thread.
+# Sessions that a session opens: a root message of their own in the channel, and the first message in its thread.
 
 
 @performs(OpenSession)
 async def open_session(world: World, session: Session, order: OpenSession) -> SessionOpened:
-    """Safe to do twice: the root message is known by its key, and the session by its id."""
+    """Open the session of a part. Idempotent: the root message is recognised by its key, the session by its id."""
     part = next((part for part in session.request.parts if part.session == order.session), None)
     if part is None:
         raise Refused("that session is no longer wanted")
-    # parts of a large wish were asked for once, with it
+    # parts of a large request were counted once, with the request
     if not part.child and (why_not := world.nursery.one_more(part.by, part.session)):
         raise Refused(why_not)
     chat = chat_of(world, session.thread.platform)
@@ -155,7 +154,7 @@ def _first_word(world: World, session: Session, part: Part) -> Begun:
 
 
 def _said_besides(session: Session) -> list[str]:
-    """What people said behind the request until it was settled where it is carried out: they were told that it counts."""
+    """Return what users wrote after the request until its destination was settled; they were told that it counts."""
     body = session.intent.body
     said = [one.content for one in session.conversation if one.role is Speaker.USER]
     asked = max((at for at, text in enumerate(said) if body.startswith(text)), default=-1)
@@ -168,7 +167,7 @@ def _with_additions(body: str, besides: list[str]) -> str:
 
 @performs(PassOn)
 async def pass_on(world: World, session: Session, order: PassOn) -> PassedOn:
-    """Safe to do twice: the word has an id of its own, and is heard once."""
+    """Hand the request over to an earlier session. Idempotent: the event's id is derived, so it is heard once."""
     record = world.store.find(order.session)
     if record is None:
         raise Refused(f"the session {order.session[:8]} is no longer there")

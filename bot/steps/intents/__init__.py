@@ -1,1 +1,1 @@
-"""Work that is written down and not begun."""
+"""Work that is written down and not started."""

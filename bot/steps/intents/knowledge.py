@@ -1,4 +1,4 @@
-"""Reflection proposes intents from recorded facts; an audit lists intents that are out of date."""
+"""Reflection proposes intents from recorded observations; an audit lists intents and observations that are out of date."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ T = TypeVar("T")
 MOST = 20
 LONGEST_NAME = 48
 MOST_ESTIMATES = 10
-"""Intents whose kind and risk are estimated after one look."""
+"""Intents whose type and risk are estimated after one look."""
 MOST_JUDGED = 2_000
-"""Of which it is remembered that they were."""
+"""Most intents that are remembered as estimated."""
 WhisperCall = Callable[[Thread, Person, AnswerCard], Awaitable[object]]
 
 
 @dataclass(frozen=True)
 class Knowledge:
-    """Whoever has one closes it. `whisper` tells one person."""
+    """Runs reflection, audit and estimates in the background. The owner must close it. `whisper` tells one person."""
 
     world: World
     intents: Intents
@@ -58,14 +58,14 @@ class Knowledge:
     _alone: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Two reflections at once would propose the same twice."""
     _judged: set[str] = field(default_factory=set[str])
-    """Intents that were estimated: a file that does not take it would be asked about at every look."""
+    """Intents already estimated. Without it, one whose file cannot be written would be asked about at every look."""
 
     def concerns(self, event: FromPerson) -> TypeGuard[Commanded]:
         words = words_answered_by(AnsweredBy.KNOWLEDGE)
         return isinstance(event, Commanded) and event.command.word in words
 
     def answer(self, thread: Thread, event: Commanded) -> AnswerCard | None:
-        """What is said at once; the rest is told when it is done. None: nothing need be said yet."""
+        """Start the work and return an immediate answer, or `None` if the answer follows later."""
         if self.world.registrar.registry is None:
             return AnswerCard(key=f"answer:{event.id}", title=NOT_KEPT)
         work = self._reflected if event.command.word is Word.REFLECT else self._audited
@@ -73,7 +73,7 @@ class Knowledge:
         return None
 
     def estimate_later(self, repository: str, shelf: RegistryContents) -> None:
-        """What nobody has said of a wish is estimated, and nobody waits for it."""
+        """Estimate missing types and risks in the background."""
         unknown = [
             one
             for one in shelf.intents
@@ -83,7 +83,7 @@ class Knowledge:
             self._begin(self._estimated(repository, unknown[:MOST_ESTIMATES]))
 
     def session_ended(self, session: Session) -> None:
-        """Where the operator wants it so, its observations are read at once."""
+        """Reflect on a session's observations at its end, if the operator wants that."""
         if self.world.rules.reflect_after:
             event = FromPerson(
                 id=f"reflect:{session.id}", at=self.world.clock.now(), by=session.owner
@@ -92,7 +92,7 @@ class Knowledge:
             self._begin(self._told(session.thread, session.owner, event.id, work, quiet=True))
 
     async def close(self) -> None:
-        """What was not done is done when somebody asks again."""
+        # Cancelled work is done when somebody asks again.
         for task in self._at_work:
             task.cancel()
         await asyncio.gather(*self._at_work, return_exceptions=True)
@@ -105,7 +105,7 @@ class Knowledge:
     def _done(self, task: asyncio.Task[None]) -> None:
         self._at_work.discard(task)
         if not task.cancelled() and (error := task.exception()):
-            # a task nobody waits for: a bug here must be seen
+            # nobody awaits this task: a bug in it must show in the log
             log.error("knowledge failed", exc_info=error)
 
     async def _told(
@@ -161,7 +161,7 @@ class Knowledge:
     async def _proposed(
         self, repository: str, new: list[Observation], intents: list[Intent]
     ) -> list[FiledIntent]:
-        """Each in a file of its own before the observations count as read: a crash in between loses none."""
+        # Each proposal is filed before its observations count as read: a crash in between loses none.
         proposals = await self._answer(ReflectPrompt(new, intents))
         filed: list[FiledIntent] = []
         for one in proposals:
@@ -196,7 +196,7 @@ class Knowledge:
         filed: list[FiledIntent],
         read: int,
     ) -> AnswerCard:
-        """Nothing starts alone, unless the operator lets such intents."""
+        """Return the card of the new proposals. None starts by itself unless the operator's rules allow it."""
         lines: list[str] = []
         for one in filed:
             ran = self.intents.alone(one)
@@ -246,19 +246,19 @@ class Knowledge:
 
 
 def _is_unknown(filed: FiledIntent) -> bool:
-    """A session judges its own intent."""
+    # An intent with a session is left out: the session judges its own intent.
     intent = filed.intent
     waits = intent.status is IntentStatus.PROPOSED and not filed.session
     return waits and not (intent.type and intent.risk)
 
 
 def _mark(repository: str, filed: FiledIntent) -> str:
-    """The intent in the words it has now: in others it is another one."""
+    # Includes the text: a reworded intent is estimated again.
     return f"{repository}:{button_about(filed)}"
 
 
 def _name(one: Proposal) -> str:
-    """The first words of its title, as far as they can name a file."""
+    """Return a file name made of the first words of the title."""
     whole = slug(one.title)
     cut = whole if len(whole) <= LONGEST_NAME else whole[:LONGEST_NAME].rpartition("-")[0]
     return cut.strip("-_") or f"noticed-{one.observations[0][:8]}"

@@ -1,4 +1,4 @@
-"""Asks the model about work that nobody has begun: what kind it is, and what should follow from observations."""
+"""Asks the model about work that nobody has started: which type it is, and what should follow from observations."""
 
 from __future__ import annotations
 

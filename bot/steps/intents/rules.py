@@ -1,6 +1,6 @@
-"""What may be done with an intent that nobody carries out yet, and how it looks.
+"""What may be done with an intent that nobody carries out yet, and how it is shown.
 
-An intent in a file starts nothing: somebody who may ask for work runs it, and its plan is approved in its own thread.
+An intent in a file starts nothing: somebody with the right role runs it, and its plan is approved in its own thread.
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ _OFFERED = (
 
 
 def with_session_status(filed: FiledIntent, session: Session | None) -> FiledIntent:
-    """How it stands: while a session carries it out, as that one says. Once it is over, people may have decided anew."""
+    """Return the intent with the status of the session that carries it out.
+
+    Once the session is over, the file's status counts, as people may have decided anew.
+    """
     if session is None or session.over:
         return filed
     intent = filed.intent.model_copy(update={"status": session.intent.status})
@@ -44,7 +47,10 @@ def with_session_status(filed: FiledIntent, session: Session | None) -> FiledInt
 
 
 def answered_in_file_only(filed: FiledIntent, session: Session) -> tuple[str, ...]:
-    """Open questions of a session that somebody has answered in the file, a sentence each: a file says nothing for anybody."""
+    """Return open questions of a session that were only answered in the file, one sentence each.
+
+    Such answers do not count, as a file does not show who gave them.
+    """
     said = {_plain(one.text) for one in filed.intent.clarifications if one.answer}
     return tuple(
         f"{question.decision} is answered in the file only. Say it in the session's thread: {question.decision}: …"
@@ -58,12 +64,12 @@ def _plain(text: str) -> str:
 
 
 def carries_out(session: Session, filed: FiledIntent) -> bool:
-    """Whether it is this session's; what a file says of its session is not believed without it."""
+    """Whether this session carries out the intent. The file's claim alone is not trusted."""
     return session.id == filed.session and session.intent.id == filed.intent.id
 
 
 def why_not(filed: FiledIntent, verb: Verb, session: Session | None, *, alone: bool = False) -> str:
-    """Why that cannot be done with it now, in a sentence; empty: it can. `alone`: it needs no approval first."""
+    """Return why the action is not possible now, in a sentence; empty if it is. `alone`: it needs no approval first."""
     intent = filed.intent
     if session is not None and not session.over:
         return f"{intent.id} is carried out in the session {session.short}: say it there."
@@ -83,12 +89,12 @@ def status_wanted(verb: Verb) -> IntentStatus:
 
 
 def may_start_alone(intent: Intent, allowed: Collection[Source]) -> bool:
-    """Low risk only, and only from sources the operator trusts with it."""
+    """Whether it may start without approval: low risk, and from a source that the operator trusts."""
     return intent.risk is Risk.LOW and intent.source in allowed and not intent.open_questions
 
 
 def waits_for(intent: Intent) -> str:
-    """What it waits for a person for, in a few words; empty: nothing."""
+    """Return what a person has to do about it, in a few words; empty if nothing."""
     if intent.status in UNDONE:
         return f"{intent.status}: run it again, add to it, or reject it"
     if intent.status in (IntentStatus.PROPOSED, IntentStatus.APPROVED) and intent.open_questions:
@@ -99,7 +105,7 @@ def waits_for(intent: Intent) -> str:
 def unattended(
     found: Iterable[FiledIntent], live: Callable[[FiledIntent], bool]
 ) -> list[FiledIntent]:
-    """Those that wait for a person, without the ones a live session carries out: they are told with the session."""
+    """Return those that wait for a person, without the ones of live sessions, which are listed with their session."""
     return [filed for filed in found if waits_for(filed.intent) and not live(filed)]
 
 
@@ -112,7 +118,7 @@ def intent_choices(
 
 
 def button_about(filed: FiledIntent) -> str:
-    """Binds a button to what was shown: the intent, its status and its words."""
+    """Return what a button refers to: the intent, its status and a digest of its text."""
     intent = filed.intent
     told = f"{intent.title}\n{intent.body}\n{intent.type}\n{intent.risk}"
     digest = sha256(told.encode("utf-8", "replace")).hexdigest()[:12]
@@ -120,13 +126,16 @@ def button_about(filed: FiledIntent) -> str:
 
 
 def as_begun(filed: FiledIntent) -> Intent:
-    """What its session begins with. A file's word for a low risk is no judgement: anybody can write it."""
+    """Return the intent as its session starts with it.
+
+    A low risk stated in a file is dropped: anybody can write it there.
+    """
     risk = None if filed.intent.risk is Risk.LOW else filed.intent.risk
     return filed.intent.model_copy(update={"risk": risk})
 
 
 def worse(told: Risk | None, judged: Risk | None) -> Risk | None:
-    """Of what a file tells and what was judged."""
+    """Return the higher of the file's risk and the judged one."""
     order = list(Risk)
     return max(filter(None, (told, judged)), key=order.index, default=None)
 
@@ -135,10 +144,10 @@ def _is_new(intent: Intent) -> bool:
     return intent.status is IntentStatus.PROPOSED
 
 
-# How intents look: in a list, or one by itself with what can be done with it.
+# How intents are shown: in a list, or one by itself with its actions.
 
 MOST_LISTED = 20
-"""In one list."""
+"""Intents in one list."""
 LONGEST_BODY = 6_000
 """Characters of a body."""
 NO_PLAN = (
@@ -148,7 +157,9 @@ NO_PLAN = (
 
 @dataclass(frozen=True)
 class IntentContext:
-    """What the file of an intent does not tell: the session at work on it, and whether it may start unasked."""
+    """What an intent's file does not contain: the session that carries it out, and whether it may start without
+    approval.
+    """
 
     session: Session | None = None
     alone: bool = False
@@ -157,7 +168,7 @@ class IntentContext:
 def intent_list(
     shelf: RegistryContents, carried: Callable[[FiledIntent], IntentContext]
 ) -> tuple[Element, ...]:
-    """Those that wait for a person come first."""
+    """Return the list, starting with those that wait for a person."""
     found: list[Element] = []
     open_first = sorted(shelf.intents, key=lambda one: (not waits_for(one.intent),))
     if shelf.intents:

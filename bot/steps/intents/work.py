@@ -1,4 +1,4 @@
-"""Intents as people meet them: listed, shown, approved, rejected and run; and those that wait, for the inbox."""
+"""Lists, shows, approves, rejects and runs intents; and returns those that wait, for the inbox."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ Awake = Callable[[str], Session | None]
 
 @dataclass(frozen=True)
 class Intents:
-    """`may_see` says whether people may know of a session in another thread; `looked` is told of what was found."""
+    """Answers commands and presses about intents.
+
+    `may_see`: whether a session may be known in another thread; `looked`: called with what was found.
+    """
 
     world: World
     repositories: Repositories
@@ -47,7 +50,7 @@ class Intents:
     may_see: Callable[[Thread, IndexedSession], bool]
     looked: Callable[[str, RegistryContents], None]
     _one_by_one: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Two who run the same at once begin one session."""
+    """Two people who run the same intent at once must start only one session."""
 
     def concerns(self, event: FromPerson) -> bool:
         if isinstance(event, Pressed):
@@ -57,7 +60,7 @@ class Intents:
         return COMMANDS[event.command.word].answered_by is AnsweredBy.INTENTS
 
     async def answer(self, thread: Thread, event: Pressed | Commanded) -> AnswerCard:
-        """What came of it. What cannot be done says why."""
+        """Carry out the request and return the answer; a failure becomes an answer, too."""
         key = f"answer:{event.id}"
         registry = self.world.registrar.registry
         if registry is None:
@@ -71,11 +74,11 @@ class Intents:
             return AnswerCard(key=key, title=problem.reason, tone=Tone.FAILURE, body=body)
 
     async def repository(self, thread: Thread) -> str:
-        """The main checkout of the repository that is meant in that channel."""
+        """Return the main checkout of the channel's repository."""
         return await self.world.repository.top(self.repositories.path_for(thread))
 
     async def shelf(self, registry: Registry, repository: str, thread: Thread) -> RegistryContents:
-        """With drafts taken in, and each intent as it stands now."""
+        """Return the registry with drafts picked up, and each intent with its current status."""
         await self.world.registrar.pick_up(repository, self.world.clock)
         await self.world.registrar.written()
         shelf = await registry.shelf(repository)
@@ -92,7 +95,7 @@ class Intents:
         return self.world.masker.mask_model(RegistryContents(intents=found, problems=problems))
 
     async def waiting(self, thread: Thread) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
-        """What waits for a person besides sessions, and what cannot be read."""
+        """Return the intents that wait for a person, and what cannot be read."""
         registry = self.world.registrar.registry
         if registry is None:
             return (), ()
@@ -109,7 +112,10 @@ class Intents:
     async def run(
         self, thread: Thread, event: FromPerson, repository: str, filed: FiledIntent
     ) -> str:
-        """Begin its session, in a root message of its own. The session's id follows from the event: once is enough."""
+        """Start the intent's session in a thread of its own; return why not, or where.
+
+        Idempotent: the session's id is derived from the event.
+        """
         registry = self.world.registrar.registry
         if registry is None:
             return NOT_KEPT
@@ -119,7 +125,7 @@ class Intents:
             return await self._begin(registry, thread, event, repository, filed)
 
     async def _begun_already(self, registry: Registry, repository: str, filed: FiledIntent) -> str:
-        """By somebody else, since it was looked at."""
+        """Return why it must not be started again, if somebody else started it after it was shown."""
         there = (await registry.shelf(repository)).find(filed.intent.id) or filed
         session = self._live(there)
         return intents.why_not(there, Verb.INTENT_RUN, session) if session else ""
@@ -212,7 +218,7 @@ class Intents:
         )
 
     def _session(self, filed: FiledIntent) -> Session | None:
-        """The one at work on it."""
+        """Return the live session that carries it out."""
         session = self.awake(filed.session) if filed.session else None
         return session if session and intents.carries_out(session, filed) else None
 
@@ -225,14 +231,14 @@ class Intents:
 
 
 def is_run(event: FromPerson) -> bool:
-    """Whether a session is to begin."""
+    """Whether the event asks for a session to start."""
     if isinstance(event, Commanded):
         return event.command.word is Word.INTENT and event.command.argument == "run"
     return isinstance(event, Pressed) and event.verb is Verb.INTENT_RUN
 
 
 def _request_of(event: Pressed | Commanded) -> tuple[str, str]:
-    """What is to be done, with which intent."""
+    """Return what to do with which intent."""
     if isinstance(event, Commanded):
         return event.command.argument, event.command.text
     what = next((word for word, verb in _VERBS.items() if verb is event.verb), "")
@@ -240,5 +246,5 @@ def _request_of(event: Pressed | Commanded) -> tuple[str, str]:
 
 
 def _note(what: str, event: FromPerson, id: str, **more: str) -> None:
-    """Who did it: the files themselves do not tell."""
+    # Logs who did it, which the files themselves do not show.
     log.info("intent", extra={"data": {"what": what, "intent": id, "by": event.by.id, **more}})

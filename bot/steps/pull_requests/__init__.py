@@ -1,1 +1,1 @@
-"""Open pull requests are followed until they are merged or closed."""
+"""Open pull requests are watched until they are merged or closed."""

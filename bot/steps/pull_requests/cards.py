@@ -19,13 +19,13 @@ from bot.steps.ship import rules as ship
 
 
 def card(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
-    """All of them, in one card that is edited where it stands."""
+    """Show all pull requests on one card, which is edited in place."""
     tasks = with_pull(session)
     if not tasks:
         return
     yield Show(
         card=PullsCard(
-            # a live change leads to a new plan, and to no other pull requests
+            # only a further round has new pull requests, a change while tasks run does not
             key=f"pulls:{session.ending.rounds + 1}" if session.ending.rounds else "pulls",
             base=session.repository.base_branch,
             repository=session.pulls.host.slug if session.pulls.host else "",
@@ -37,7 +37,7 @@ def card(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
 
 
 def waiting(session: Session) -> Iterator[Deed]:
-    """Nothing goes on before people merge: that is a message of its own, as an edited card notifies nobody."""
+    # A separate message, because an edited card notifies nobody, and nothing goes on until people merge.
     numbers = [
         task.pull_request.number
         for task in still_open(session)
@@ -56,7 +56,7 @@ def waiting(session: Session) -> Iterator[Deed]:
 
 
 def trouble(session: Session, decided: Decided | None = None) -> Show:
-    """It does not go round and round with what only a person can mend."""
+    """Return the card that asks a person to fix what prevents watching; the bot does not retry by itself."""
     about = about_trouble(session)
     again = Choice(label="Look again", verb=Verb.WATCH_AGAIN, about=about, style=Style.PRIMARY)
     return Show(
@@ -71,12 +71,12 @@ def trouble(session: Session, decided: Decided | None = None) -> Show:
 
 
 def about_trouble(session: Session) -> str:
-    """Which time it is that nobody looks at them."""
+    """Return which occurrence of the problem this is, for its button."""
     return str(session.pulls.problems)
 
 
 def about_one(task: Task) -> str:
-    """A press is about what was shown: who has seen another commit has not seen this one."""
+    """Return what a button refers to: the pull request at the head that was shown."""
     return f"{task.id}:{task.pull_request.head[:12]}" if task.pull_request else ""
 
 
@@ -98,7 +98,7 @@ def _line(session: Session, task: Task) -> Iterator[PullLine]:
 
 
 def _state_in_words(session: Session, task: Task, pull: PullRequest) -> str:
-    """In a few words, the most important first."""
+    """Return the state in a few words, the most important first."""
     if pull.merged:
         return "merged"
     if not pull.open:
@@ -151,7 +151,7 @@ def _choices(session: Session) -> Iterator[Choice]:
 
 
 def _can_be_merged(session: Session, task: Task) -> bool:
-    """As far as is known: no button where nothing would come of it."""
+    # No button if merging would be refused, as far as is known.
     if task.state is not TaskState.COMPLETED or ship.depends_on(session, task):
         return False
     seen = task.pull_request.seen if task.pull_request else None
@@ -172,7 +172,7 @@ def ask_about_checks(task: Task, pull: PullRequest, reason: str) -> Iterator[Dee
 
 
 def close_checks_card(task: Task, pull: PullRequest, decided: Decided) -> Iterator[Deed]:
-    """It was answered, or its answer does not matter any more."""
+    """Close the card, because it was answered or no longer matters."""
     if pull.unchecked:
         yield _checks_card(task, pull, decided)
         task.pull_request = pull.model_copy(update={"unchecked": "", "problem": ""})
@@ -191,7 +191,7 @@ def _checks_card(task: Task, pull: PullRequest, decided: Decided | None = None) 
     )
     return Show(
         card=NeedsYouCard(
-            # asked anew it is another card: an edited one notifies nobody
+            # asking again needs a new card: an edited one notifies nobody
             key=f"unchecked:{task.key}:{pull.number}:{pull.times_asked}",
             title=f"{task.key}: checks of #{pull.number} have not appeared",
             reason=pull.problem,
@@ -201,7 +201,7 @@ def _checks_card(task: Task, pull: PullRequest, decided: Decided | None = None) 
     )
 
 
-# Which pull requests a session has, and what must be in a branch before it is merged.
+# Which pull requests a session has, and what a branch must contain before it is merged.
 
 
 def with_pull(session: Session) -> list[Task]:
@@ -209,7 +209,7 @@ def with_pull(session: Session) -> list[Task]:
 
 
 def still_open(session: Session) -> list[Task]:
-    """Those that the session waits for."""
+    """Return the tasks whose pull request the session waits for."""
     return [
         task
         for task in with_pull(session)
@@ -221,7 +221,10 @@ def still_open(session: Session) -> list[Task]:
 
 
 def base_missing(session: Session, task: Task, pull: PullRequest) -> tuple[str, ...]:
-    """Merges of what its branch was built on, once all of that is merged: squashed, they look like strangers to it."""
+    """Return merge commits of its dependencies that its branch lacks, once all dependencies are merged.
+
+    If they were squashed, git cannot see that the branch contains their work.
+    """
     if ship.depends_on(session, task):
         return ()
     own = {other.id for other in plan.tasks_on_branch(session, task)}
@@ -233,7 +236,7 @@ def base_missing(session: Session, task: Task, pull: PullRequest) -> tuple[str, 
 
 
 def merged_below(session: Session, task: Task) -> list[PullRequest]:
-    """The merged pull requests whose work is in its branch, however far below."""
+    """Return the merged pull requests whose work is in its branch, through any number of dependencies."""
     own = plan.pull_request_of(session, task)
     todo = [id for other in plan.tasks_on_branch(session, task) for id in other.dependencies]
     seen: set[str] = set()

@@ -1,4 +1,4 @@
-"""What comes back about pull requests: checks, reviews, merges, and a base that has moved on."""
+"""Events about pull requests: checks, reviews, merges, and a base that has moved."""
 
 from __future__ import annotations
 
@@ -21,17 +21,16 @@ from bot.steps.blocked import rules as blocked
 from bot.steps.pull_requests.cards import base_missing, close_checks_card, with_pull
 from bot.steps.ship import rules as ship
 
-# What came from the forge: what happened to pull requests, what their checks and readers say,
-# what the base brought.
+# What the forge reports: what happened to pull requests, their checks and comments, and new commits of the base.
 
 MAX_ROUNDS = 3
-"""Of failed checks or review notes, and of collisions: then a person is asked."""
+"""Rounds of failed checks or review comments, and of conflicts, before a person is asked."""
 MOST_TIMES_TAKEN_IN = 20
-"""A base that others merge into all the time is not run after for ever."""
+"""Limit of merges of the base into a branch: a busy base is not followed for ever."""
 MOST_CHECKS = 200
-"""Names of checks that are remembered of a pull request."""
+"""Names of checks that are remembered for a pull request."""
 LONGEST_FEEDBACK = 12_000
-"""Characters of outputs and notes that an agent is told in one round."""
+"""Characters of outputs and comments that an agent is told in one round."""
 
 
 def pull_seen(session: Session, event: PullsSeen, pull: Pull) -> Iterator[Deed]:
@@ -43,7 +42,7 @@ def pull_seen(session: Session, event: PullsSeen, pull: Pull) -> Iterator[Deed]:
         return
     former = task.pull_request
     if former.merged and not pull.merged:
-        return  # a look from before the merge
+        return  # an outdated observation from before the merge
     if former.unchecked and _is_settled(former, pull):
         what = "Merged" if pull.merged else "There is something new"
         decided = Decided(what=what, by="GitHub", at=event.at)
@@ -61,13 +60,13 @@ def pull_seen(session: Session, event: PullsSeen, pull: Pull) -> Iterator[Deed]:
 
 
 def _is_settled(asked: PullRequest, pull: Pull) -> bool:
-    """Nobody need say any more what to do without its checks."""
+    """Whether a person need no longer decide about missing checks."""
     appeared = asked.seen is not None and set(pull.checks) - set(asked.seen.checks)
     return bool(appeared) or not pull.open or pull.head != asked.unchecked
 
 
 def attend(session: Session, event: Happening) -> Iterator[Deed]:
-    """What is to be done about them now that nobody works on them."""
+    """Decide what to do about open pull requests of tasks that nobody works on."""
     for task in session.in_state(TaskState.COMPLETED):
         pull = task.pull_request
         if pull is None or not pull.open or pull.unneeded or pull.seen is None:
@@ -83,9 +82,11 @@ def attend(session: Session, event: Happening) -> Iterator[Deed]:
 
 
 def _untold(pull: PullRequest, seen: Pull) -> dict[str, str]:
-    """What its agent has not been told: failed checks once all have ended, and the words of people who may write there."""
+    """Return what the agent has not been told: failed checks once all have finished, and comments of people with write
+    access.
+    """
     if seen.head != pull.head:
-        return {}  # a look at an earlier commit
+        return {}  # an observation of an earlier commit
     news = {}
     if seen.ci is CiState.FAILED:
         news = {
@@ -114,7 +115,7 @@ def _rework(
         + "\n\n".join(_fitting([*news.values()]))
     )
     if rounds > MAX_ROUNDS:
-        task.next_run.instructions = feedback  # should a person let it be tried again
+        task.next_run.instructions = feedback  # in case a person has it retried
         reason = f"#{pull.number}: {what}, after {MAX_ROUNDS} rounds of mending"
         yield from blocked.block(session, task, reason, event)
         return
@@ -130,13 +131,13 @@ def _rework(
 
 
 def _quoted(text: str) -> str:
-    """Who says it, or which check failed, and the beginning of what they say."""
+    """Return who wrote it, or which check failed, and the beginning of the text."""
     head, _, said = text.partition("\n")
     return f"{head.removeprefix('## ')}: {shortened(said.strip(), messages.MOST_QUOTED)}"
 
 
 def _fitting(texts: list[str]) -> list[str]:
-    """Each has its share of the room: one endless output leaves no other word untold."""
+    # Each text gets a share of the room, so that one endless output does not hide the others.
     shares, left = dict[int, str](), LONGEST_FEEDBACK
     for number in sorted(range(len(texts)), key=lambda one: len(texts[one])):
         shares[number] = texts[number][: left // (len(texts) - len(shares))]
@@ -149,7 +150,9 @@ def _is_next(session: Session, task: Task) -> bool:
 
 
 def take_in_once(task: Task, pull: PullRequest) -> bool:
-    """For each commit at most: what still collides then is not settled by doing it again."""
+    """Take in the base because of a conflict, at most once per commit: repeating it would not resolve what still
+    conflicts.
+    """
     mark = f"conflict:{pull.head}"
     times = sum(one.startswith("conflict:") for one in pull.taken_in)
     if mark in pull.taken_in or times >= MOST_TIMES_TAKEN_IN:
@@ -159,7 +162,10 @@ def take_in_once(task: Task, pull: PullRequest) -> bool:
 
 
 def _make_ready(task: Task, pull: PullRequest) -> None:
-    """It was a draft for something that it does not wait for any more. Tried once for each commit: a person may want a draft."""
+    """Have a draft made ready whose dependencies are merged.
+
+    Tried once per commit, as a person may want it to stay a draft.
+    """
     mark = f"ready:{pull.head}"
     if mark not in pull.taken_in:
         task.pull_request = pull.model_copy(update={"taken_in": (*pull.taken_in, mark)})
@@ -178,22 +184,22 @@ def base_taken_in(session: Session, event: BaseTakenIn) -> Iterator[Deed]:
     if task is None or not task.base_to_merge or task.pull_request is None:
         return
     pull = task.pull_request
-    # it stays wanted: taking in the base, and settling what collides, is part of merging it
+    # it is still to be merged: taking in the base and resolving conflicts is part of that
     task.pull_request = pull.model_copy(update={"taken_in": (*pull.taken_in, *task.base_to_merge)})
     task.base_to_merge = ()
     if task.workspace:
-        # what is compared from now on is its own work, not what others have merged
+        # from now on its diff starts at the base, so that it shows only its own work
         task.workspace = task.workspace.model_copy(update={"start": event.base})
     if event.head and task.work:
-        # this commit is the bot's own: nobody has to judge it
+        # this commit is the bot's own: it needs no verdict
         task.work = task.work.model_copy(update={"head": event.head})
     changed = task.next_run.why is Why.CHANGED
-    # the base as it is now holds all that an earlier try was about
+    # the current base includes everything of an earlier attempt
     task.next_run.to_merge = ""
     if not event.conflicts and changed:
-        return  # something else is wanted of it besides: its agent goes on
+        return  # more is wanted of the task: its agent goes on
     if not event.conflicts:
-        # the tests have not seen this yet
+        # the tests have not run on this yet
         task.become(TaskState.VERIFYING)
         task.work_run = task.checked_run = ""
         return
@@ -209,7 +215,7 @@ def _conflicts(
     task.must_merge(base_conflict_instructions(task, event.base, event.conflicts))
     feedback = f"{task.next_run.to_merge}{besides}"
     if rounds > MAX_ROUNDS:
-        task.next_run.instructions = feedback  # should a person let it be tried again
+        task.next_run.instructions = feedback  # in case a person has it retried
         reason = f"#{pull.number} collides with {session.repository.base_branch} in {', '.join(event.conflicts)}"
         yield from blocked.block(session, task, reason, event)
         return
@@ -222,15 +228,15 @@ def _conflicts(
     )
 
 
-# A pull request was merged or closed. Work that was still going on about it ends with that.
+# A pull request was merged or closed. Work that only concerned it ends.
 
 _MENDING = frozenset({Why.CI_FAILED, Why.REVIEW, Why.CONFLICT})
 _CAUSES = _MENDING | {Why.FIRST, Why.CHANGED}
-"""What work is begun for; all other reasons only go on with it."""
+"""Reasons that start new work; all other reasons only continue it."""
 
 
 def pull_merged(session: Session, task: Task, event: Happening, number: int) -> Iterator[Deed]:
-    """By people, perhaps while something about it was still to be done."""
+    """Record a merge by people, and end work that only concerned this pull request."""
     asked = task.state in (TaskState.BLOCKED, TaskState.FAILED) and not _wants_more(task)
     if asked or _is_about_it(task):
         yield from _end_work(session, task, event, f"#{number} was merged")
@@ -241,7 +247,7 @@ def pull_merged(session: Session, task: Task, event: Happening, number: int) -> 
 
 
 def pull_closed(session: Session, task: Task, event: Happening, number: int) -> Iterator[Deed]:
-    """What has failed is not done over that; what was only to be mended need not be mended."""
+    """Record a closed pull request. Fixes for it end; a task that had failed stays failed."""
     if _is_about_it(task):
         yield from _end_work(session, task, event, f"#{number} was closed")
     yield messages.news(
@@ -252,7 +258,7 @@ def pull_closed(session: Session, task: Task, event: Happening, number: int) -> 
 
 
 def _is_about_it(task: Task) -> bool:
-    """Whether what goes on is nothing but that pull request: not where something else is wanted of the task since."""
+    """Whether the current work only concerns that pull request, and nothing else is wanted of the task."""
     match task.state:
         case TaskState.NEEDS_CONTINUATION:
             return not _wants_more(task)
@@ -270,7 +276,7 @@ def _wants_more(task: Task) -> bool:
 
 
 def _cause(task: Task) -> Why:
-    """Behind all tries."""
+    # The reason behind all retries.
     whys = [run.why for run in task.runs]
     if task.state is TaskState.NEEDS_CONTINUATION:
         whys.append(task.next_run.why)
@@ -278,7 +284,7 @@ def _cause(task: Task) -> Why:
 
 
 def _end_work(session: Session, task: Task, event: Happening, what: str) -> Iterator[Deed]:
-    """Whoever was asked, or waited for, is not any more."""
+    """Complete the task: end its agent and close its open cards."""
     decided = Decided(what=what, by="people there", at=event.at)
     yield from blocked.close_card(session, task, decided)
     yield from limits.close_limit_card(session, task, decided)

@@ -1,4 +1,4 @@
-"""Open pull requests are merged when somebody wants it and nothing that must come first is missing."""
+"""Open pull requests are merged when somebody wants it and everything that must come first is done."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from bot.steps.pull_requests.feedback import base_taken_in, pull_merged, pull_se
 from bot.steps.ship import rules as ship
 
 _BASE_MOVED = (Obstacle.CONFLICT, Obstacle.BEHIND)
-"""What taking the base in may settle."""
+"""Obstacles that taking in the base may remove."""
 
 
 def ready_to_merge(session: Session, task: Task) -> bool:
-    """Somebody wants it merged, and nothing that must come first is missing."""
+    """Whether somebody wants it merged and everything that must come first is done."""
     pull = task.pull_request
     if (
         pull is None
@@ -174,11 +174,11 @@ def decide(
             yield from blocked.hold_refused(session, event)
 
 
-# What must be under way for open pull requests.
+# Orders for open pull requests.
 
 
 def due(session: Session) -> Iterator[Order]:
-    """What becomes of open pull requests; and merging those that somebody wants merged."""
+    """Yield the orders that watch open pull requests and merge those that somebody wants merged."""
     if session.pulls.host is None:
         return
     waited_for = pull_cards.still_open(session)

@@ -24,7 +24,7 @@ from bot.steps.prompt_data import basics, check_data, diff_excerpt, masked_diff,
 
 LONGEST_BODY = 20_000
 MANY = 50
-"""Commits and files beyond these are only counted."""
+"""Commits and files beyond this number are only counted."""
 
 
 log = logging.getLogger("bot.perform")
@@ -93,7 +93,7 @@ class PullRequestPrompt(
 
 
 def plain_pull_text(session: Session, task: Task, checks: Sequence[Check]) -> PullText:
-    """What git and the tests say, and nothing else."""
+    """Return a text made only of what git and the tests show."""
     implementing = task.type is TaskType.IMPLEMENTATION
     title = title_for(session.intent.type if implementing else task.type, task.name)
     return PullText(title=title, body=cut("\n\n".join(_facts(task, checks)), LONGEST_BODY))
@@ -117,7 +117,7 @@ def _facts(task: Task, checks: Sequence[Check]) -> Iterator[str]:
 
 
 def _touched(task: Task) -> Sequence[str]:
-    """What git says has changed: so far reaches what nobody but the model could say more of."""
+    """Return the changed files; only the model could say more about them."""
     work = task.work
     if work is None:
         return []
@@ -130,5 +130,5 @@ def _bullets(texts: Iterator[str] | Sequence[str]) -> str:
 
 
 def _subjects(task: Task) -> Sequence[str]:
-    """The oldest first, as one tells what one did."""
+    """Return the commits' subjects, oldest first."""
     return first_few([commit.subject for commit in reversed(task.commits)], MANY, "commit")

@@ -1,4 +1,7 @@
-"""A task is done: its branch and its pull request go to the forge, where there is one. What cannot be made waits, and says why."""
+"""A finished task: its branch and pull request go to the forge, if there is one.
+
+If that fails, the task waits and says why.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,11 @@ from bot.steps import messages, plan
 from bot.steps.verify import test_command
 
 MOST_SAID = 300
-"""Characters of a report beside the report itself."""
+"""Characters of a report shown in addition to the report itself."""
 
 
 def begin(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
-    """It passed everything. Without a forge its branch is all there is to make."""
+    """Ship a task that has passed everything. Without a forge it is complete with its branch."""
     task.become(TaskState.INTEGRATING)
     task.pull_problem = ""
     if not wants_pull(session, task):
@@ -30,7 +33,7 @@ def begin(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
 
 
 def wants_pull(session: Session, task: Task) -> bool:
-    """An investigation has nothing to merge; of a shared branch the last task makes the pull request."""
+    """Whether the task makes a pull request: not an investigation, and on a shared branch only the last task."""
     if session.pulls.host is None or not task.commits:
         return False
     return task.type is not TaskType.INVESTIGATION and plan.is_last_on_branch(session, task)
@@ -54,21 +57,23 @@ def complete(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
 
 
 def _suggested(task: Task) -> Iterator[str]:
-    """What the judge would have better; people may ask for it."""
+    """Yield what the verdict suggests as improvement; users may ask for it."""
     verdict = task.verdicts[-1] if task.verdicts else None
     if verdict and verdict.suggestions:
         yield sentences(f"Could be better, and is not required: {'; '.join(verdict.suggestions)}")
 
 
 def _look_at_later_work(session: Session, task: Task) -> None:
-    """What was built upon it on the same branch has never been tested with it as it is now."""
+    # Later work on the same branch was never tested with this task's current state.
     for other in plan.later_on_branch(session, task):
         if other.state in (TaskState.COMPLETED, TaskState.INTEGRATING) and other.runs:
             _look_again(other)
 
 
 def task_gone(session: Session, task: Task) -> None:
-    """It is not wanted any more. Who comes before it on its branch makes the pull request instead."""
+    """Adjust the other tasks of its branch to a task that is no longer wanted: an earlier one makes the pull request
+    instead.
+    """
     plan.separate_branches(session, task)
     before = task.workspace.task_ids if task.workspace else ()
     for other in plan.tasks_on_branch(session, task):
@@ -82,7 +87,7 @@ def task_gone(session: Session, task: Task) -> None:
 
 
 def _look_again(task: Task) -> None:
-    """There is more on its branch than it has left there itself."""
+    # Its branch contains more than the task itself has done.
     task.become(TaskState.NEEDS_CONTINUATION)
     task.become(TaskState.VERIFYING)
     task.look_again()
@@ -107,7 +112,7 @@ def _summary(session: Session, task: Task) -> str:
 
 
 def _report(task: Task) -> Show:
-    """The work of an investigation, in full and as a file."""
+    """Return the report of an investigation, in full and as a file."""
     return Show(
         card=DocumentCard(
             key=f"report:{task.key}:{len(task.runs)}",
@@ -139,7 +144,7 @@ def pull_opened(session: Session, event: PullOpened) -> Iterator[Deed]:
 
 
 def _pull_request(former: PullRequest | None, event: PullOpened) -> PullRequest:
-    """What was delivered stays delivered. Wanted stays wanted: what came back from people or checks has ended that already."""
+    # Delivered feedback and the wish to merge carry over; new feedback has already ended that wish.
     pull = event.pull
     known = former if former and former.number == pull.number else None
     return PullRequest(
@@ -160,7 +165,7 @@ def _pull_request(former: PullRequest | None, event: PullOpened) -> PullRequest:
 
 
 def pull_not_opened(session: Session, event: OrderFailed) -> Iterator[Deed]:
-    """It stays where it is; what is done stays done, and a button tries again."""
+    """Show why the pull request could not be made. The task keeps its state, and a button retries."""
     task = session.task(event.task_id)
     if task is None or task.state is not TaskState.INTEGRATING:
         return
@@ -205,7 +210,7 @@ def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
 
 
 def _ship_again(task: Task) -> None:
-    """Somebody may have mended it by hand: what lies there is looked at again, and tested again if it is another commit."""
+    # Somebody may have fixed it by hand: the work is examined again, and tested again if the commit has changed.
     task.pull_tries += 1
     task.become(TaskState.NEEDS_CONTINUATION)
     task.become(TaskState.VERIFYING)
@@ -213,14 +218,14 @@ def _ship_again(task: Task) -> None:
 
 
 def waiting(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
-    """The cards of all that cannot be shipped: the same ones again, or with what became of them."""
+    """Show the cards of all tasks that cannot be shipped, again or with the decision."""
     for task in session.in_state(TaskState.INTEGRATING):
         if task.pull_problem:
             yield not_shipped_card(task, decided)
 
 
 def depends_on(session: Session, task: Task) -> tuple[int, ...]:
-    """The open pull requests whose work is in its branch: it stays a draft until they are merged."""
+    """Return the open pull requests whose work its branch contains; until they are merged it stays a draft."""
     found: dict[int, None] = {}
     seen: set[str] = set()
     todo = [*task.dependencies]
@@ -241,12 +246,11 @@ def depends_on(session: Session, task: Task) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-# The words of a pull request. Until they are there, it is neither opened nor offered to be
-# merged.
+# The text of a pull request. Without it, a pull request is neither opened nor offered for merging.
 
 
 def without_pull_text(session: Session) -> list[Task]:
-    """Those whose pull request has no words yet: it is not made, or offered to be merged, before it has."""
+    """Return the tasks whose pull request has no text yet."""
     done = session.in_state(TaskState.COMPLETED, TaskState.INTEGRATING)
     return [
         task
@@ -259,18 +263,19 @@ def without_pull_text(session: Session) -> list[Task]:
 
 
 def take_pull_text(session: Session, event: WorkDescribed | OrderFailed) -> None:
-    """What its pull request says; what the task itself says, where nobody could tell more."""
+    """Take the text of its pull request, or the task's own if the model could not write one."""
     if task := session.task(event.task_id):
         plain = PullText(title=task.name, body=task.description)
         task.pull_text = event.text if isinstance(event, WorkDescribed) else plain
 
 
-# What must be under way to ship a task.
+# Orders that ship a task.
 
 
 def due(session: Session, task: Task) -> Iterator[Order]:
-    """Its pull request, once there are words for it; not while it waits for a person to mend something, or for who comes
-    before it on its branch."""
+    """Yield the order for its pull request once it has a text; not while it waits for a person, or for a task before it
+    on its branch.
+    """
     if task.pull_problem or not task.work or plan.branch_is_busy(session, task):
         return
     if task.pull_text:
@@ -278,7 +283,7 @@ def due(session: Session, task: Task) -> Iterator[Order]:
 
 
 def due_pull_texts(session: Session) -> Iterator[Order]:
-    """What a pull request of it would say."""
+    """Yield orders for missing texts."""
     for task in without_pull_text(session):
         if task.run:
             yield DescribeWork(task_id=task.id, run_id=task.run.id)

@@ -1,4 +1,4 @@
-"""Opens, watches and merges pull requests on the forge, and brings what was merged there into branches that go on."""
+"""Opens, watches and merges pull requests on the forge, and merges the base into branches that go on."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ def _forge(world: World, session: Session) -> tuple[Forge, str]:
 
 @performs(OpenPull)
 async def open_pull(world: World, session: Session, order: OpenPull) -> PullOpened:
-    """Safe to do twice: a branch that stands there stands there, and an open pull request of it is found."""
+    """Publish the branch and open its pull request.
+
+    Idempotent: an existing branch is kept, and an open pull request of it is updated.
+    """
     forge, slug = _forge(world, session)
     task, workspace = task_in(session, order.task_id)
     await _require_proof(world, session, task, order.commit)
@@ -62,7 +65,7 @@ async def open_pull(world: World, session: Session, order: OpenPull) -> PullOpen
 
 
 async def _require_proof(world: World, session: Session, task: Task, commit: str) -> None:
-    """What goes out is what was looked at: clean, committed, and on that very commit."""
+    # Only what was verified is published: clean, committed, and at that very commit.
     _, workspace = task_in(session, task.id)
     work = await require_head(world, task, workspace, commit)
     if work.uncommitted:
@@ -76,7 +79,7 @@ async def _require_proof(world: World, session: Session, task: Task, commit: str
 async def watch_pulls(
     world: World, session: Session, order: WatchPulls, tell: Callable[[Event], None]
 ) -> None:
-    """Look again and again until called off; told is only what looks otherwise than before."""
+    """Check the pull requests repeatedly until cancelled, and report only changes."""
     forge, slug = _forge(world, session)
     known = {
         task.pull_request.number: task.pull_request.seen
@@ -86,7 +89,7 @@ async def watch_pulls(
     while True:
         changed: list[Pull] = []
         for number in order.numbers:
-            # patient here: what failed once is told to work again, though this order goes on for days
+            # retry within the order, which runs for days, so that the end of an outage is reported
             found = await with_retries(
                 world, partial(forge.look, slug, number), tell, order=order.key, quiet=False
             )
@@ -101,7 +104,7 @@ async def watch_pulls(
 
 
 def _heard(pull: Pull) -> Pull:
-    """Strangers' words are neither told to anybody nor kept: there may be any number of them."""
+    # Comments of people without write access are neither shown nor stored: there may be any number of them.
     return pull.model_copy(update={"notes": tuple(one for one in pull.notes if one.trusted)})
 
 
@@ -109,7 +112,7 @@ def _heard(pull: Pull) -> Pull:
 async def merge_pull(
     world: World, session: Session, order: MergePull, tell: Callable[[Event], None]
 ) -> PullMergeTried:
-    """Merge it as soon as nothing is in its way that passes by itself. Safe to do twice: what is merged is merged."""
+    """Merge the pull request as soon as every temporary obstacle is gone. Idempotent."""
     forge, slug = _forge(world, session)
     task, _ = task_in(session, order.task_id)
     title = world.masker.mask(task.pull_text.title if task.pull_text else task.name)
@@ -151,7 +154,7 @@ def _checks_wanted(session: Session, task: Task, order: MergePull) -> ChecksWant
 
 @performs(TakeInBase)
 async def take_in_base(world: World, session: Session, order: TakeInBase) -> BaseTakenIn:
-    """Safe to do twice: merging what is merged changes nothing. A collision is left to the task's agent."""
+    """Merge the base into the task's branch. Idempotent. A conflict is left to the task's agent."""
     forge, slug = _forge(world, session)
     task, workspace = task_in(session, order.task_id)
     before = await world.worktrees.work(workspace.path, workspace.start)
@@ -162,7 +165,8 @@ async def take_in_base(world: World, session: Session, order: TakeInBase) -> Bas
     message = f"chore: merge {session.repository.base_branch}"
     plan = session.plan.spec.directory if session.plan.spec else ""
     merged = await world.worktrees.merge(workspace.path, base, message, plan=plan)
-    # only upon what was judged is it nothing but the bot's own merge; a merge done before a crash is judged once more
+    # it is only the bot's own merge if it is based on the verified commit; a merge made before a crash is verified
+    # again
     own = task.work is not None and before.head == task.work.head
     return BaseTakenIn(
         **world.mark(),
@@ -175,13 +179,13 @@ async def take_in_base(world: World, session: Session, order: TakeInBase) -> Bas
 
 
 async def _merged_heads(world: World, session: Session, task: Task) -> tuple[str, ...]:
-    """Where the pull requests stood that it is built on when they were merged, perhaps squashed, into the base."""
+    """Return the heads of the pull requests it builds on at the time they were merged, perhaps squashed, into the base."""
     forge, slug = _forge(world, session)
     found: list[str] = []
     for pull in merged_below(session, task):
         head = pull.seen.head if pull.seen else ""
         if head and not await world.repository.commit_exists(session.repository.path, head):
-            # people have pushed to it before it was merged
+            # people pushed to it before it was merged
             try:
                 fetched = await forge.fetch_head(slug, pull.number)
             except Refused:

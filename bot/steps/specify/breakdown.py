@@ -1,4 +1,7 @@
-"""Asks the model to cut the plan into tasks. They are graded, and written once more if the grade is poor; the better version counts."""
+"""Asks the model to break the plan down into tasks.
+
+They are graded, and written again once if the grade is poor; the better version counts.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +35,9 @@ from bot.steps.prompt_data import (
 
 MAX_PARALLEL = 10
 MAX_TASKS = 100
-"""Beside those that are there already. Nobody approves more of them with open eyes."""
+"""In addition to existing tasks. Nobody could seriously review more."""
 GOOD = 70
-"""Of 100. What is worse is made again once before anybody sees it."""
+"""Out of 100. A worse breakdown is written again once before anybody sees it."""
 
 
 class Breakdown(Answer):
@@ -49,7 +52,7 @@ class Quality(Answer):
 
 @dataclass(frozen=True)
 class Graded:
-    """A breakdown, what is plainly wrong with it, and what the model thinks of it."""
+    """A breakdown, its evident flaws, and the model's grade."""
 
     breakdown: Breakdown
     own: tuple[str, ...]
@@ -66,7 +69,7 @@ class Graded:
 
 
 async def break_down(llm: Llm, session: Session) -> tuple[Graded, Usage]:
-    """The tasks. Without a usable answer a single one does all of it."""
+    """Return the tasks. Without a valid reply, a single task does everything."""
     spec = spec_text(session)
     question = TasksPrompt(session)
     found, usage = await ask(llm, question)
@@ -85,7 +88,7 @@ async def break_down(llm: Llm, session: Session) -> tuple[Graded, Usage]:
 
 
 def spec_text(session: Session) -> str:
-    """The specification as it is now."""
+    """Return the current specification."""
     return current_documents(session).get("spec", "")
 
 
@@ -143,7 +146,7 @@ class BreakdownPrompt(Prompt[Quality | None], name="breakdown", reply=Quality):
 
 
 def _with_kept_tasks(session: Session, breakdown: Breakdown) -> Breakdown:
-    """With the tasks that stay as they are. A ValueError says what cannot be carried out."""
+    """Return the breakdown merged with the tasks that stay. Raises ValueError if it cannot be carried out."""
     kept = _kept(session)
     proposed = _proposed(kept, breakdown.tasks)
     tasks = list(drafts.merge_breakdown(kept, proposed, affected_keys(session)))
@@ -164,7 +167,7 @@ def _with_kept_tasks(session: Session, breakdown: Breakdown) -> Breakdown:
 
 
 def _proposed(kept: list[TaskDraft], drafts: list[TaskDraft]) -> list[TaskDraft]:
-    """What the model may say of a task. Which agent carries it out is for people to say."""
+    # The model may not choose agents: only people decide who carries a task out.
     agents = {draft.key: draft.agent for draft in kept}
     return [
         draft.model_copy(
@@ -178,7 +181,7 @@ def _proposed(kept: list[TaskDraft], drafts: list[TaskDraft]) -> list[TaskDraft]
 
 
 def _kept(session: Session) -> list[TaskDraft]:
-    """Nobody waits for a task that nobody does."""
+    # Without tasks that will never be done: nothing may depend on them.
     kept = kept_tasks(session)
     return list(drafts_of([task for task in kept if not is_gone(task)]))
 
@@ -195,7 +198,7 @@ async def _graded(
     own = [
         issue
         for issue in drafts.breakdown_issues(breakdown.tasks, spec, has_tests=tests)
-        if not issue.startswith(settled)  # what stays as it is cannot be mended here
+        if not issue.startswith(settled)  # tasks that stay cannot be changed here
     ]
     quality, usage = await ask(llm, BreakdownPrompt(session, breakdown.tasks))
     issues = tuple(quality.issues) if quality else ()
@@ -203,7 +206,7 @@ async def _graded(
 
 
 def _single_task(session: Session, spec: str) -> Breakdown:
-    """One task for all that is wanted; tasks that are there already stay."""
+    """Return one task for everything that is wanted, plus the existing ones."""
     now = _kept(session)
     wish = change_request(session) if now else ""
     used = [int(re.sub("[^0-9]", "", task.key) or 0) for task in kept_tasks(session)]
@@ -223,7 +226,7 @@ def _unserved(spec: str, now: list[TaskDraft]) -> tuple[str, ...]:
 
 
 def rendered(session: Session, breakdown: Breakdown, today: str) -> str:
-    """The tasks.md of it."""
+    """Return its tasks.md."""
     return tasks_writer.render_tasks(
         session.title,
         session.plan.spec.id if session.plan.spec else "",

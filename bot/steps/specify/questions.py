@@ -93,13 +93,13 @@ class Written(Fact):
     drafts: tuple[TaskDraft, ...] = ()
     parallelism: int = 1
     score: int | None = None
-    """Of the tasks, of 100."""
+    """The quality of the tasks, 0 to 100."""
 
 
 async def document(
     llm: Llm, session: Session, kind: DocumentKind, today: date
 ) -> tuple[Written, Usage]:
-    """One of the three, from the request, the decisions, and those that stand before it."""
+    """Write one of the three documents from the request, the decisions, and the preceding documents."""
     match kind:
         case DocumentKind.SPEC:
             text, usage = await ask(llm, SpecifyPrompt(session, today))
@@ -232,10 +232,10 @@ def _coverage(session: Session) -> tuple[Covered, ...]:
 
 
 async def _test_problem(world: World, session: Session) -> str:
-    """What whoever approves should know of the commands that set up and run the tests. Nothing is started to find out."""
+    """Return what an approver should know about the set-up and test commands. Nothing is started for that."""
     command, set_up = session.tests.command, session.repository.set_up
     why = await world.commands.problem(session.repository.path, command) if command else ""
-    # what stands behind may be made by what stands before it
+    # later commands may need files that earlier ones create
     first = set_up if set_up.startswith("(") else set_up.partition(" && ")[0]
     why_not = await world.commands.problem(session.repository.path, first) if set_up else ""
     return sentences(
@@ -245,9 +245,10 @@ async def _test_problem(world: World, session: Session) -> str:
 
 
 def policy(rules: Rules, session: Session) -> Policy:
-    """Who must say yes. Nothing starts alone that no person has asked for, or whose risk nobody has judged.
+    """Return who must approve.
 
-    What runs elsewhere with more rights, CI, git hooks and what is installed, is of high risk whatever the model says.
+    Nothing starts without approval unless a person asked for it and its risk was judged. Files that run elsewhere with
+    more rights (CI, git hooks, installed packages) mean high risk, whatever the model says.
     """
     risk, trusted = session.intent.risk, session.intent.source in rules.low_risk_sources
     planned = session.change.drafts if session.change else session.tasks
@@ -280,7 +281,7 @@ def _uncovered(coverage: Sequence[Covered]) -> Iterator[SeenFinding]:
 
 
 def _numbered(seen: Sequence[SeenFinding]) -> tuple[Finding, ...]:
-    """The weightiest first, each with its category's letter and a number."""
+    """Return the findings by severity, each with its category's letter and a number."""
     order = list(Severity)
     ranked = sorted(seen, key=lambda one: order.index(one.severity))[:MAX_FINDINGS]
     counted = Counter[str]()
@@ -292,7 +293,7 @@ def _numbered(seen: Sequence[SeenFinding]) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-# Documents without the model: those of before, and literally what was asked for.
+# Documents without the model: the former ones, and the request word for word.
 
 
 def plain_spec(session: Session) -> str:
@@ -326,7 +327,7 @@ def plain_plan(session: Session) -> str:
 
 
 def _before(session: Session, kind: str) -> tuple[str, str]:
-    """The former document, and what is wanted different from it."""
+    """Return the former document and what is to change."""
     return former_documents(session).get(kind, "").rstrip(), change_request(session).strip()
 
 

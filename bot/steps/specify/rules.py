@@ -1,4 +1,4 @@
-"""From answers to spec.md, plan.md and tasks.md: written, checked against each other, mended, and committed."""
+"""From answers to spec.md, plan.md and tasks.md: written, compared with each other, repaired, and committed."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
 
 
 def _looked_at_base(session: Session, event: BaseSeen) -> Iterator[Deed]:
-    """Each revision is made for the base as it is then; the first card says which one that is."""
+    # Each revision is based on the current base; the first card is updated to say which commit that is.
     session.approval.checking_base = False
     base, before = event.base, (session.repository.base_commit, session.repository.upstream)
     session.repository.base_commit, session.repository.uncommitted = base.commit, base.uncommitted
@@ -105,8 +105,11 @@ def _take_document(session: Session, event: DocumentWritten) -> None:
 
 
 def tasks_from(session: Session, event: DocumentWritten) -> list[Task]:
-    """The drafts as tasks. What was begun in an earlier round stays as it is; ids follow from the session and the
-    revision, so that writing twice changes nothing."""
+    """Return the drafts as tasks.
+
+    Tasks begun in an earlier round stay; ids are derived from session and revision, so that the result is the same when
+    repeated.
+    """
     revision = event.document.revision
     begun = [task for task in session.tasks if task.runs or task.state in plan.SETTLED]
     fresh = [draft for draft in event.drafts if draft.key not in {task.key for task in begun}]
@@ -129,7 +132,7 @@ def tasks_from(session: Session, event: DocumentWritten) -> list[Task]:
 
 
 def _analysed(session: Session, event: PlanAnalysed) -> Iterator[Deed]:
-    """What is critical is mended before anybody sees it, twice at most."""
+    """Have critical findings repaired before anybody sees the plan, twice at most."""
     session.plan.analysis = event.analysis.model_copy(update={"score": session.plan.score})
     session.plan.forecast = event.forecast
     session.approval.automatic, session.approval.required = (
@@ -182,7 +185,7 @@ def _present(session: Session, event: DocumentsCommitted) -> Iterator[Deed]:
     yield messages.approval_wanted(session)
 
 
-# What must be under way until the documents are committed.
+# Orders until the documents are committed.
 
 
 def due(session: Session) -> Iterator[Order]:

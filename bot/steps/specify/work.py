@@ -1,4 +1,4 @@
-"""Has the documents written and analysed, says who must approve them, and commits them on the spec branch."""
+"""Has the documents written and analysed, decides who must approve them, and commits them on the spec branch."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ async def write_document(world: World, session: Session, order: WriteDocument) -
 async def commit_documents(
     world: World, session: Session, order: CommitDocuments
 ) -> DocumentsCommitted:
-    """Safe to do twice: the worktree is found again, and files that are the same make no second commit."""
+    """Commit the documents on the spec branch.
+
+    Idempotent: the worktree is reused, and unchanged files make no second commit.
+    """
     spec = session.plan.spec
     if spec is None:
         raise Refused("this session has no specification yet")
@@ -69,7 +72,8 @@ async def commit_documents(
 
 
 async def _on_the_base(world: World, session: Session, workspace: Workspace) -> None:
-    """Agents begin where the plan stands: that must hold what the plan was made for, should the base have moved."""
+    # Agents start from the spec branch, so it must contain the base that the plan was made for, even if the base has
+    # moved.
     message = f"chore: bring {session.repository.base_branch} into the plan"
     merged = await world.worktrees.merge(workspace.path, session.repository.base_commit, message)
     if merged.conflicts:

@@ -1,1 +1,1 @@
-"""What people say besides."""
+"""Messages besides the questions of a step."""

@@ -1,4 +1,4 @@
-"""Asks the model what somebody's words mean, whether a session goes on, and for a summary of a long talk."""
+"""Asks the model what a message means, whether a session continues, and for a summary of a long conversation."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LONGEST_SUMMARY = 4000
 
 
 class WordsReply(Answer):
-    """`reason` is empty only where the model gave no usable answer."""
+    """`reason` is empty only if the model gave no valid reply."""
 
     kind: WordKind
     reply: str = ""
@@ -41,7 +41,7 @@ class WordsReply(Answer):
 
 
 class ContinuationReply(Answer):
-    """`reason` is empty only where the model gave no usable answer."""
+    """`reason` is empty only if the model gave no valid reply."""
 
     verdict: Literal["continue", "new", "talk"]
     reason: Sentence = ""
@@ -220,7 +220,7 @@ class CompressPrompt(
 
 
 def plain_summary(messages: Sequence[Message]) -> str:
-    """An earlier summary, and how each of the last messages began."""
+    """Return the former summary and the beginnings of the last messages."""
     former = [one.content for one in messages if one.role is Speaker.SYSTEM]
     others = [one for one in messages if one.role is not Speaker.SYSTEM]
     lines = [f"- {one.role}: {cut(' '.join(one.content.split()), 80)}" for one in others[-20:]]

@@ -1,4 +1,4 @@
-"""What people say while something is under way, the files they attach, and who reads along."""
+"""Messages while something is under way, attached files, and the people in the thread."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from bot.core.talk import ChangeStage, Feedback, Spoken, WordKind, Words
 from bot.core.text import clean, sentences
 from bot.steps import messages
 
-# Words of people wait for the model's judgement. Then they are answered, taken in, or left alone.
+# Messages wait for the model's judgement. Then they are answered, acted on, or ignored.
 
 MOST_WAITING = 20
-"""Words that wait. More than this nobody says while the model is away."""
+"""Messages that may wait, e.g. while the model cannot be reached."""
 MOST_OVERHEARD = 10
 NOT_UNDERSTOOD = (
     "I could not tell what that asks of me; nothing was changed. Please put it differently."
 )
-"""What is understood comes with a reason."""
+"""Shown if the model's reply has no reason, i.e. was not valid."""
 
 
 def noted(session: Session, event: Said, text: str) -> Iterator[Deed]:
-    """Before the plan is made nothing has to be judged: it goes into the plan."""
+    """Record a message before the plan is made: it goes into the plan without being judged."""
     session.say(Speaker.USER, text, event.at)
     yield messages.privately(event, "Noted. I will take it into account in the plan.")
 
@@ -51,7 +51,7 @@ def message_heard(session: Session, event: Said, text: str) -> Iterator[Deed]:
 
 
 def queue_words(session: Session, event: Said, text: str) -> Iterator[Deed]:
-    """Until the model has judged it."""
+    """Queue a message for the model's judgement."""
     if len(session.talk.waiting) >= MOST_WAITING:
         yield messages.privately(
             event, "I am still reading earlier messages. Please say that again later."
@@ -72,25 +72,25 @@ def words_of(event: FromPerson, text: str, *, mention: bool = True) -> Words:
 
 
 def overheard(session: Session, event: Overheard) -> None:
-    """The last of what others said: the model may know it, and nothing follows from it."""
+    """Keep the latest messages of others: context for the model, without any effect."""
     words = Words(id=event.id, by=event.by, at=event.at, text=event.text)
     session.talk.overheard = (*session.talk.overheard, words)[-MOST_OVERHEARD:]
 
 
 def next_words(session: Session) -> Words | None:
-    """Who named the bot is heard first; otherwise first come, first served."""
+    """Return the next message to judge: those that mention the bot first, otherwise in order."""
     return min(session.talk.waiting, key=lambda words: not words.mention, default=None)
 
 
 def take_words(session: Session, words_id: str) -> Words | None:
-    """The words, which wait no longer."""
+    """Remove a message from the queue and return it."""
     found = next((words for words in session.talk.waiting if words.id == words_id), None)
     session.talk.waiting = tuple(words for words in session.talk.waiting if words.id != words_id)
     return found
 
 
 def words_not_judged(session: Session, event: OrderFailed) -> Iterator[Deed]:
-    """The model refuses for good. Nothing under way ends over that; the one who spoke is told."""
+    """Tell the author that the model refused for good. Nothing under way ends because of that."""
     words = take_words(session, event.answers.partition(":")[2])
     if words:
         told = sentences(f"I could not read that: {event.reason}", event.remedy)
@@ -98,7 +98,7 @@ def words_not_judged(session: Session, event: OrderFailed) -> Iterator[Deed]:
 
 
 def answer_words(session: Session, event: WordsJudged, words: Words) -> Iterator[Deed]:
-    """Talk and questions. Talk among people needs no answer."""
+    """Answer a question or a mention. Talk among people needs no answer."""
     if event.what is WordKind.QUESTION:
         reply = event.reply or "I do not know. status tells how things stand."
         session.say(Speaker.ASSISTANT, reply, event.at)
@@ -110,7 +110,7 @@ def answer_words(session: Session, event: WordsJudged, words: Words) -> Iterator
 
 
 def summarised(session: Session, event: TalkSummarised | OrderFailed) -> None:
-    """One message stands for the oldest; what came since stays word for word."""
+    """Replace the oldest messages by the summary; later ones stay word for word."""
     if isinstance(event, TalkSummarised):
         messages, told = event.messages, event.summary
     else:
@@ -122,11 +122,10 @@ def summarised(session: Session, event: TalkSummarised | OrderFailed) -> None:
     session.talk.summaries += 1
 
 
-# Who reads along: how much is said to them, when they spoke last, and what they thought of the
-# result.
+# The people in a thread: how much is posted for them, when they last wrote, and their feedback on the result.
 
 MOST_LISTENERS = 50
-"""People whose last word is remembered."""
+"""People whose last message is remembered."""
 VERBOSITY_SET = {
     Verbosity.QUIET: "Quiet: you hear of what waits for somebody, what failed, and how it ends.",
     Verbosity.NORMAL: "As usual: you also hear what was finished and what changed.",
@@ -136,12 +135,12 @@ _CALM = (Tone.PLAIN, Tone.PROGRESS, Tone.SUCCESS)
 
 
 def note_speaker(session: Session, event: Event) -> None:
-    """Somebody speaks. Asking what was missed does not count: else nobody could ask twice."""
+    """Record when somebody wrote. Asking what was missed does not count, so that it can be asked twice."""
     if not isinstance(event, FromPerson) or _looks_only(event):
         return
     last = session.talk.last_spoken.get(event.by.id)
     if last and last.at > event.at:
-        return  # said before, and heard late
+        return  # an earlier message that arrived late
     spoken = {id: one for id, one in session.talk.last_spoken.items() if id != event.by.id}
     spoken[event.by.id] = Spoken(at=event.at, usage=session.usage)
     session.talk.last_spoken = dict(list(spoken.items())[-MOST_LISTENERS:])
@@ -162,7 +161,7 @@ def _looks_only(event: FromPerson) -> bool:
 def by_verbosity(
     session: Session, deeds: Iterable[Deed], before: Mapping[str, TaskState], event: Event
 ) -> Iterator[Deed]:
-    """What is said of it, as much as the thread wants."""
+    """Return the messages that the thread's verbosity allows."""
     if session.talk.verbosity is Verbosity.FULL:
         yield from _state_changes(session, before, event)
     for deed in deeds:
@@ -200,7 +199,7 @@ def set_verbosity(session: Session, event: Commanded) -> Iterator[Deed]:
 
 
 def take_feedback(session: Session, event: Pressed) -> Iterator[Deed]:
-    """The last word of each person counts."""
+    """Record feedback; the last one of each person counts."""
     helpful = event.verb is Verb.HELPFUL
     others = tuple(one for one in session.talk.feedback if one.by != event.by.id)
     session.talk.feedback = (
@@ -215,24 +214,23 @@ def take_feedback(session: Session, event: Pressed) -> Iterator[Deed]:
         )
 
 
-# Files that came with a message: their text belongs to what was said, and people learn what could
-# not be read.
+# Attached files: their text becomes part of the message, and the sender learns what could not be read.
 
 MOST_ATTACHED = 20_000
-"""Characters of all files together: a request is read by a model, again and again."""
+"""Characters of all files together: a model reads the request again and again."""
 LONGEST_FILE_NAME = 80
 """Characters of a file's name."""
 
 
 def with_attachments(event: Event) -> Event:
-    """The same event, its files written below its words."""
+    """Return the event with the text of its files appended to its message."""
     if not isinstance(event, Said) or not event.files:
         return event
     return event.model_copy(update={"text": _text_with_files(event.text, event.files), "files": ()})
 
 
 def attachment_problems(event: Event) -> Iterator[Deed]:
-    """A word to whoever sent what could not be read."""
+    """Tell the sender what could not be read."""
     if not isinstance(event, Said):
         return
     if told := (*unread_attachments(event.files), *_shortened(event.files)):
@@ -240,7 +238,7 @@ def attachment_problems(event: Event) -> Iterator[Deed]:
 
 
 def unread_attachments(files: tuple[Attached, ...]) -> tuple[str, ...]:
-    """What could not be read, and why."""
+    """Return what could not be read, and why."""
     return tuple(f"{_name(file)}: {file.problem}" for file in files if file.problem)
 
 
@@ -261,7 +259,7 @@ def _shortened(files: tuple[Attached, ...]) -> Iterator[str]:
 
 
 def _read(files: tuple[Attached, ...]) -> Iterator[tuple[Attached, str]]:
-    """Each with as much of it as there is room for."""
+    """Yield each file with as much of its text as there is room for."""
     room = MOST_ATTACHED
     for file in files:
         read = file.text[:room]
@@ -270,12 +268,12 @@ def _read(files: tuple[Attached, ...]) -> Iterator[tuple[Attached, str]]:
 
 
 def _name(file: Attached) -> str:
-    """Whoever named it must not be able to write anything else below the words of the request."""
+    # A file's name must not be able to inject anything into the request.
     return " ".join(clean(file.name).split())[:LONGEST_FILE_NAME] or "a file"
 
 
 def _longest_run(text: str) -> int:
-    """Of backticks: what is quoted cannot end its quote."""
+    # The quote needs more backticks than the text contains, so that the text cannot end it.
     longest = run = 0
     for char in text:
         run = run + 1 if char == "`" else 0
@@ -283,11 +281,11 @@ def _longest_run(text: str) -> int:
     return longest
 
 
-# What must be under way for what people say, and when the talk grows too long for the model.
+# Orders for messages, and for a conversation that grows too long for the model.
 
 
 def due(session: Session) -> Iterator[Order]:
-    """What people say while the work goes on; and when the talk grows too long for the model."""
+    """Yield the orders that judge messages and summarise a conversation that grows too long for the model."""
     judged = (Phase.SPECIFYING, Phase.APPROVING, Phase.EXECUTING, Phase.FINISHING)
     words = next_words(session)
     if (
@@ -302,6 +300,8 @@ def due(session: Session) -> Iterator[Order]:
 
 
 def may_be_judged(session: Session, words: Words) -> bool:
-    """Who names the bot is heard at once; the others wait until the change under way has been put to people."""
+    """Whether the message may be judged now: at once if it mentions the bot; others wait until a pending change has
+    been shown.
+    """
     change = session.change
     return words.mention or change is None or change.stage is ChangeStage.AWAITING

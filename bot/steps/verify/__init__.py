@@ -1,1 +1,1 @@
-"""What an agent has done is looked at, tested and judged."""
+"""An agent's work is examined, tested and judged."""

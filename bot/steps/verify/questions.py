@@ -1,4 +1,4 @@
-"""Asks the model whether a task is done. Failing tests and missing work cannot be talked away."""
+"""Asks the model whether a task is done. Its opinion cannot override failing tests and missing work."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class JudgePrompt(
         task = session.task(order.task_id)
         if task is None or task.workspace is None:
             raise Refused("that task is no longer part of the plan")
-        # of that commit, whatever is checked out by now: it is what will be published
+        # the diff of that commit, which will be published, whatever is checked out by now
         diff = await masked_diff(world, task.workspace, order.commit)
         return cls(session, task, diff, task.flags, task.report, order.commit)
 
@@ -95,7 +95,7 @@ class JudgePrompt(
         return found
 
     def _not_done(self, found: VerdictReply) -> str:
-        """What contradicts that it is done; empty: nothing."""
+        """Return what contradicts a verdict of "done"; empty if nothing does."""
         if found.missing:
             return "nothing may be missing of what is done"
         if self.task.check and not self.task.check.passed:
@@ -121,7 +121,7 @@ class JudgePrompt(
 
 
 def plain_verdict(task: Task) -> VerdictReply:
-    """Without the model the facts decide: the tests, of an investigation its report; else a person has to."""
+    """Return the verdict without the model: by the tests, or an investigation's report; otherwise a person must decide."""
     outcome, reason = _facts_say(task)
     return VerdictReply(verdict=outcome, reasons=[f"The model gave no verdict{reason}"])
 

@@ -1,6 +1,7 @@
-"""An agent says it is done, and nothing of that is believed: git is asked what is there, the bot runs the tests itself, a judge compares.
+"""An agent says it is done, which is never just believed: git shows what is there, the bot runs the tests itself, and a
+model judges.
 
-A person may let pass what a task is held for, or send it back to its agent.
+A person may accept what a task is held for, or send it back to its agent.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ from bot.steps.ship import rules as ship
 from bot.steps.verify import test_command
 
 MAX_REPAIRS = 3
-"""Tries to mend failing tests after the first failure; then a person is asked."""
+"""Attempts to fix failing tests after the first failure, before a person is asked."""
 MAX_EVIDENCE_ASKS = 2
 MAX_JUDGE_CONTINUES = 3
 MOST_SIGNS_TOLD = 6
-"""Signs of a kind in one sentence."""
+"""Signs of one kind in one sentence."""
 
 
 def decide(
@@ -67,7 +68,7 @@ def decide(
 
 def _seen(session: Session, task: Task, run: Run, event: WorkSeen) -> Iterator[Deed]:
     if task.work and task.work.head != event.work.head:
-        # what was tested and judged is another commit
+        # tests and verdict were about another commit
         task.checked_run = task.judged_run = ""
     task.work, task.work_run = event.work, run.id
     if task.workspace:
@@ -86,7 +87,10 @@ def _seen(session: Session, task: Task, run: Run, event: WorkSeen) -> Iterator[D
 
 
 def go_on(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
-    """Where everything was looked at already, as after something came from the base, there is nothing left but to ship it."""
+    """Take the next step of verification.
+
+    If everything was verified already, e.g. after a merge of the base, the task is shipped.
+    """
     run = task.run
     if task.state is TaskState.VERIFYING and task.work:
         yield from limits.check_files(session, task, event, task.work)
@@ -109,21 +113,22 @@ def go_on(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
 
 
 def acceptance(task: Task, flag: Flag) -> str:
-    """What is noted once a person has let a sign pass at the commit that was looked at.
+    """Return what is recorded when a person accepts a sign at the verified commit.
 
-    Another run of the same commit may show other tests missing, as with test settings that were put back for the first one.
+    Missing tests are accepted one by one, as another run of the same commit may miss others, e.g. after test settings
+    were restored for the first one.
     """
     head = task.work.head if task.work else ""
     return f"{head}:tests:{flag.says}" if flag.sign is Sign.TESTS_MISSING else head
 
 
 def unaccepted(task: Task) -> list[Flag]:
-    """Signs that nobody has let pass yet."""
+    """Return the signs that nobody has accepted yet."""
     return [flag for flag in task.flags if acceptance(task, flag) not in task.accepted]
 
 
 def accepted(session: Session, task: Task) -> list[Flag]:
-    """Signs that a person has let pass in it, and in what it builds on."""
+    """Return the accepted signs of the task and of its dependencies."""
     found: list[Flag] = []
     todo, seen = [task.id], set[str]()
     while todo:
@@ -137,9 +142,10 @@ def accepted(session: Session, task: Task) -> list[Flag]:
 
 
 def restored_files(session: Session, task: Task) -> tuple[str, ...]:
-    """Files that decide how tests are run and that nobody has asked to change: the tests are run with them as they were.
+    """Return files that decide how tests are run and were changed without being in the plan: the tests are run with
+    their old versions.
 
-    Only where the tests at the base have shown that they run in a worktree made for them, and tell which ones ran.
+    Only if the base's tests have shown that they run in a fresh worktree and report which tests ran.
     """
     if (
         not test_command.base_tests_seen(session)
@@ -153,13 +159,13 @@ def restored_files(session: Session, task: Task) -> tuple[str, ...]:
 
 
 def _shown_by_tests(session: Session, task: Task, run: Run, left: list[Flag]) -> bool:
-    """Whether a person sees more of the signs once the tests have run as they were run before the task."""
+    # Run the tests first, if that shows a person more about the signs: with restored files they run as before the task.
     files = restored_files(session, task)
     return all(flag.path in files for flag in left) and wants_check(session, task, run)
 
 
 def _main_checkout_touched(session: Session, task: Task, event: WorkSeen) -> Iterator[Deed]:
-    """Agents have no business in the main checkout. It may have been a person: so it is told, and once."""
+    # Agents must not change the main checkout. It may have been a person, so it is only reported, once per file.
     new = tuple(file for file in event.touched if file not in session.repository.touched_files)
     if not new:
         return
@@ -174,7 +180,7 @@ def _main_checkout_touched(session: Session, task: Task, event: WorkSeen) -> Ite
 
 
 def _missing(task: Task, event: WorkSeen) -> str:
-    """What speaks against believing it: no commits, or work that is not committed."""
+    """Return what speaks against the work: nothing committed, or uncommitted changes."""
     if event.work.uncommitted:
         files = ", ".join(event.work.uncommitted[:8])
         return f"These changes are not committed: {files}."
@@ -219,7 +225,7 @@ def _ask_for_evidence(
 def _signs_in_words(task: Task) -> str:
     beyond = [flag for flag in task.flags if flag.sign is Sign.REACHES_FURTHER]
     tests = [flag for flag in task.flags if flag.sign is not Sign.REACHES_FURTHER]
-    # behind «pass:» a command would be masked as a password is
+    # after «pass:» a command would be masked like a password
     told = [f"its tests may have been made to pass. {_list_of_signs(tests)}"] if tests else []
     told += [f"it changes what nobody has approved: {_list_of_signs(beyond)}"] if beyond else []
     return " Besides, ".join(told)
@@ -233,7 +239,7 @@ def _list_of_signs(flags: list[Flag]) -> str:
 
 
 def wants_check(session: Session, task: Task, run: Run) -> bool:
-    """Where nothing was changed there is nothing to test."""
+    """Whether the tests have to run. Not if nothing was changed."""
     if not test_command.for_task(session, task) or task.checked_run == run.id:
         return False
     return bool(task.commits) or task.type is not TaskType.INVESTIGATION
@@ -280,7 +286,7 @@ def _without_test_signs(flags: tuple[Flag, ...]) -> tuple[Flag, ...]:
 
 
 def _test_signs(check: Check) -> tuple[Flag, ...]:
-    """What the run itself shows: tests that did not run, or of which nobody can say whether they did."""
+    """Return signs from the run itself: tests that did not run, or may not have run."""
     told = check.tests.signs if check.tests else ()
     return tuple(Flag(sign=Sign.TESTS_MISSING, path=check.command, says=says) for says in told)
 
@@ -295,7 +301,7 @@ def _failure_in_words(check: Check) -> str:
 
 
 def _test_conditions(check: Check) -> str:
-    """What its agent has to know of how the tests were run."""
+    """Return what the agent must know about how the tests were run."""
     told = ""
     if check.tests and check.tests.known_failures:
         told += "Tests that failed before your work do not count. "
@@ -351,8 +357,7 @@ def _verdict_in_words(verdict: Verdict) -> str:
     return "; ".join((*verdict.missing, *verdict.reasons)[:4]) or verdict.outcome.value
 
 
-# A person has looked at what a task was held for: it passes as it is, or goes back to its agent
-# with their words.
+# A person has reviewed what a task was held for: it is accepted, or goes back to its agent with their words.
 
 
 def hold_pressed(session: Session, event: Pressed) -> Iterator[Deed]:
@@ -382,7 +387,7 @@ def hold_pressed(session: Session, event: Pressed) -> Iterator[Deed]:
 
 
 def _command_decided(session: Session, task: Task, event: Pressed) -> str:
-    """What was decided about the command that runs the tests, in a few words; empty: nothing."""
+    """Apply a decision about the test command and return it in a few words; empty if there is none."""
     found = test_command.proposed(session, task)
     match event.verb:
         case Verb.ACCEPT if found:
@@ -400,7 +405,10 @@ def _command_decided(session: Session, task: Task, event: Pressed) -> str:
 
 
 def check_again(session: Session, decided: Decided, but: str = "") -> Iterator[Deed]:
-    """Who waited for the command goes on with what was decided. `but`: the id of a task whose card is told otherwise."""
+    """Have tasks that waited for the test command go on.
+
+    `except_task`: the id of a task whose card is updated elsewhere.
+    """
     for task in session.in_state(TaskState.VERIFYING):
         task.checked_run = ""
     for task in session.in_state(TaskState.BLOCKED):
@@ -421,7 +429,7 @@ def _accept(session: Session, task: Task, event: Pressed) -> Iterator[Deed]:
             task.become(TaskState.VERIFYING)
             if task.check and task.check.restored:
                 task.checked_run = (
-                    ""  # what decides how tests are run is accepted: now they run with it
+                    ""  # the changed test settings are accepted: run the tests with them
                 )
             yield from go_on(session, task, event)
         case Hold.LIMIT:
@@ -452,7 +460,7 @@ def _sent_back(task: Task, event: Pressed) -> None:
     task.next_run.feedback = f"Whoever looked at your work wants this: {event.text.strip()}{seen}"
 
 
-# What must be under way to verify a run.
+# Orders that verify a run.
 
 
 def due(session: Session, task: Task, run: Run) -> Iterator[Order]:

@@ -1,6 +1,7 @@
-"""Which command runs the tests: set, said by a person, or found in the repository and seen by one; and how they run at the base.
+"""The command that runs the tests: configured, set by a person, or found in the repository and confirmed by one; and
+how the tests run on the base.
 
-What nobody has seen is never run.
+A command that nobody has seen is never run.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from bot.steps.messages import source
 NONE_YET = "There are no tests yet; T001 sets them up"
 NOT_RUN = "Go on without running any"
 WITHOUT = "none"
-"""What is said for a command where no tests shall be run."""
+"""What a user writes as the command if no tests shall run."""
 
 
 def take_scan(session: Session, scan: Scan) -> None:
-    """What is found at the base counts until somebody says otherwise; the approval card shows it."""
+    """Take the command found at the base, until somebody sets another one. The approval card shows it."""
     if scan.test_command and _may_be_found(session):
         session.tests.command, session.tests.source = scan.test_command, CommandSource.FOUND
     if not session.repository.set_up_by_person:
@@ -35,21 +36,23 @@ def take_scan(session: Session, scan: Scan) -> None:
 
 
 def as_approved(session: Session, scan: Scan) -> Scan:
-    """Of a base that moved after the approval. Its command is not the one people have seen: it is proposed with a task's tree."""
+    """Return the scan of a base that moved after the approval, with the approved test command: a new one is only
+    proposed with a task's tree.
+    """
     if not _may_be_found(session):
         return scan
     return scan.model_copy(update={"test_command": _found_at_base(session)})
 
 
 def _may_be_found(session: Session) -> bool:
-    """Sessions of an earlier version do not say where their command is from: it stays as it is."""
+    # Sessions of earlier versions do not record the command's source; their command is kept.
     if session.tests.source is None:
         return not session.tests.command
     return session.tests.source is CommandSource.FOUND
 
 
 def to_ask(session: Session, number: int) -> Question | None:
-    """The question for the command, where none was found. None: there is nothing to ask."""
+    """Return the question for the test command if none was found; `None` if there is nothing to ask."""
     asked = any(question.tests for question in session.intent.clarifications)
     if (
         asked
@@ -72,7 +75,7 @@ def to_ask(session: Session, number: int) -> Question | None:
 
 
 def take_answer(session: Session) -> None:
-    """The decision on it counts as it stands now, also where it was taken anew."""
+    """Apply the current decision about the test command, also after it was changed."""
     question = next((q for q in session.intent.clarifications if q.tests), None)
     if question is None or question.answer is None:
         return
@@ -85,9 +88,9 @@ def take_answer(session: Session) -> None:
 
 
 def for_task(session: Session, task: Task) -> str:
-    """What runs the tests of this task's work; empty: nothing that may be run is known.
+    """Return the test command for this task's work; empty if none may be run.
 
-    What is found in its own tree counts once a person has seen it; until then it is tested as the base is.
+    One found in its own tree counts once a person has seen it; until then the base's is used.
     """
     if not _may_be_found(session):
         return session.tests.command
@@ -96,7 +99,9 @@ def for_task(session: Session, task: Task) -> str:
 
 
 def for_whole(session: Session) -> str:
-    """What runs the tests of everything together: as the task has it that was done last, and has brought a command."""
+    """Return the test command for all work together: the one that the last finished task has brought, or else the
+    base's.
+    """
     done = sorted(
         (task for task in session.tasks if task.completed_at),
         key=lambda task: task.completed_at or session.created_at,
@@ -106,17 +111,17 @@ def for_whole(session: Session) -> str:
 
 
 def at_base(session: Session) -> str:
-    """What runs the tests there; what a task has brought is of no use at the base."""
+    """Return the test command for the base. Commands that tasks have brought do not apply there."""
     return _found_at_base(session) if _may_be_found(session) else session.tests.command
 
 
 def is_looked_for(session: Session, task: Task) -> bool:
-    """Whether its tree is looked through for the command."""
+    """Whether its tree is searched for a test command."""
     return _may_be_found(session) and task.type is not TaskType.INVESTIGATION
 
 
 def proposed(session: Session, task: Task) -> str:
-    """The command found in its tree that nobody has decided about; empty: there is none."""
+    """Return the command found in its tree that nobody has decided about; empty if there is none."""
     found = task.found_command
     known = (*_seen_by_people(session), *session.tests.refused)
     return found if is_looked_for(session, task) and found not in known else ""
@@ -127,12 +132,12 @@ def _seen_by_people(session: Session) -> tuple[str, ...]:
 
 
 def _found_at_base(session: Session) -> str:
-    """The plan was approved with it."""
+    # The plan was approved with this command.
     return session.repository.scan.test_command if session.repository.scan else ""
 
 
 def question_about(session: Session, task: Task, problem: str) -> str:
-    """What a person is asked about the command that was found in its tree."""
+    """Return the question about the command found in its tree."""
     found, base = proposed(session, task), _found_at_base(session)
     begins = (
         f"{task.key} has changed how the tests are run: with `{found}` instead of `{base}`."
@@ -145,13 +150,13 @@ def question_about(session: Session, task: Task, problem: str) -> str:
 
 
 def accept(session: Session, command: str) -> None:
-    """Somebody has seen what was found."""
+    """Use a command that a person has seen."""
     session.tests.accepted = (*session.tests.accepted, command)
     session.tests.command, session.tests.source = command, CommandSource.FOUND
 
 
 def refuse(session: Session, command: str) -> str:
-    """It is not asked about again. What is done instead, in a few words."""
+    """Do not ask about this command again. Return in a few words what is used instead."""
     session.tests.refused = (*session.tests.refused, command)
     base = _found_at_base(session)
     return f"Tested with `{base}` as before" if base else "Not tested"
@@ -198,12 +203,12 @@ _UNABLE: tuple[tuple[re.Pattern[str], str], ...] = (
         "what it needs could not be downloaded{}",
     ),
 )
-"""How programs say that they could not begin, as lines of their own: tests may print anything else."""
+"""Messages of programs that could not start, each on a line of its own. Tests may print anything else."""
 _OUTPUT_READ = 4000
 
 
 def why_not_run(exit_code: int | None, output: str) -> str:
-    """Why the tests were not run at all, as their output says; empty: they were."""
+    """Return why the tests did not run at all, according to their output; empty if they did."""
     if not exit_code:
         return ""
     end = output[-_OUTPUT_READ:]
@@ -213,13 +218,13 @@ def why_not_run(exit_code: int | None, output: str) -> str:
     return ""
 
 
-# The tests at the base run once before any agent starts, so that only new failures count.
+# The tests run on the base once before any agent starts, so that only new failures count.
 
 SHOWN_OUTPUT = 1500
 
 
 def base_check_wanted(session: Session) -> bool:
-    """Whether the tests have to be run at the base, by this command, before an agent may start."""
+    """Whether the tests must still run on the base with this command before an agent may start."""
     known = session.tests.base_check
     if not at_base(session):
         return False
@@ -231,7 +236,7 @@ def base_check_wanted(session: Session) -> bool:
 
 
 def base_tests_seen(session: Session) -> bool:
-    """Whether the runner tells which tests ran, also in a worktree that was only made for them."""
+    """Whether the runner reports which tests ran, even in a fresh worktree."""
     tests = session.tests.base_check.tests if session.tests.base_check else None
     return not base_check_wanted(session) and tests is not None and tests.seen
 
@@ -253,7 +258,7 @@ def base_checked(session: Session, event: BaseChecked) -> Iterator[Deed]:
 
 
 def _base_report(check: Check, problem: str) -> tuple[str, ...]:
-    """A title and what it means; where all is well nobody has to read anything."""
+    """Return a title and what it means; empty if everything is fine."""
     where = f"`{check.command}` at the base ({check.commit[:10]})"
     tests = check.tests
     if problem:

@@ -1,4 +1,4 @@
-"""What really came of a run: git is asked, the tests are run, a judge reads the changes. Each leaves a piece of evidence."""
+"""What a run really achieved: git is asked, the tests are run, and a model judges the changes. Each leaves evidence."""
 
 from __future__ import annotations
 
@@ -39,9 +39,11 @@ from bot.steps.workspaces import (
 log = logging.getLogger("bot.perform")
 LARGE_DIFF = 50_000
 LONGEST_DIFF = 2_000_000
-"""Characters of a diff in which signs of tampering are looked for."""
+"""Characters of a diff that are searched for signs of tampering."""
 MOST_TOLD = 10_000
-"""Files of a kind, and commits, that are told of one task: with more of them every save of its session would take seconds."""
+"""Commits, and files of each kind, that are recorded of a task: with more, every save of the session would take
+seconds.
+"""
 LONGEST_SUBJECT = 200
 OUR_FILES = (".claude/settings.local.json",)
 
@@ -49,7 +51,7 @@ OUR_FILES = (".claude/settings.local.json",)
 @performs(LookAtWork)
 async def look_at_work(world: World, session: Session, order: LookAtWork) -> WorkSeen:
     task, workspace = task_in(session, order.task_id)
-    if not workspace.ready:  # it was lost, and a person wants it made again
+    if not workspace.ready:  # it was lost, and a person wants it created again
         start = session.plan.spec.commit if session.plan.spec else session.repository.base_commit
         await world.worktrees.prepare(
             session.repository.path, workspace.branch, workspace.path, start
@@ -89,9 +91,9 @@ async def look_at_work(world: World, session: Session, order: LookAtWork) -> Wor
 async def _tests_in(
     world: World, session: Session, task: Task, workspace: Workspace, found: Work
 ) -> tuple[str, str]:
-    """What runs the tests as the tree looks now, and why that will not work here. Nothing of the tree is started.
+    """Return the test command that the tree suggests and why it will not work here.
 
-    A tree that cannot be looked through in time keeps the command of before: the work is not held up for that.
+    Starts nothing. If the tree cannot be searched in time, the former command is kept, so that the work is not delayed.
     """
     if not found.commits or not test_command.is_looked_for(session, task):
         return "", ""
@@ -106,7 +108,8 @@ async def _tests_in(
 
 
 async def _signs_in(session: Session, diff: str, found: Work) -> tuple[Flag, ...]:
-    """A large patch takes seconds to read. What people have approved names files; what a plan was cut into later does not count."""
+    # A large patch takes seconds, so it is read in a thread. Approved files are those of the original tasks; what a
+    # task was split into later does not count.
     large = len(diff) > LARGE_DIFF
     signs = await asyncio.to_thread(flags, diff, found) if large else flags(diff, found)
     approved = [
@@ -116,7 +119,7 @@ async def _signs_in(session: Session, diff: str, found: Work) -> tuple[Flag, ...
 
 
 def _bounded_work(work: Work) -> Work:
-    """What is kept of it: an agent can commit any number of files, with a book for a subject."""
+    # Limited, because an agent can commit any number of files, with subjects of any length.
     lists = ("changed_files", "created_files", "deleted_files", "uncommitted")
     kept: dict[str, object] = {name: getattr(work, name)[:MOST_TOLD] for name in lists}
     commits = tuple(
@@ -127,7 +130,7 @@ def _bounded_work(work: Work) -> Work:
 
 
 async def _touched(world: World, session: Session, task: Task) -> tuple[str, ...]:
-    """Files of the main checkout that look otherwise than when the run began."""
+    """Return files of the main checkout that have changed since the run began."""
     before = task.run.before if task.run else None
     if before is None:
         return ()
@@ -137,7 +140,7 @@ async def _touched(world: World, session: Session, task: Task) -> tuple[str, ...
 
 
 async def _unmerged(world: World, session: Session, task: Task, head: str) -> tuple[str, ...]:
-    """What has commits that are not in it: an agent was told to merge it, and did not."""
+    """Return branches and commits that its agent should have merged and did not."""
     branches: list[str] = []
     start = task.workspace.start if task.workspace else ""
     if start and await world.worktrees.log(session.repository.path, head, start):
@@ -154,7 +157,7 @@ async def _unmerged(world: World, session: Session, task: Task, head: str) -> tu
 
 
 def _came_with_the_base(session: Session, task: Task, other: Task) -> bool:
-    """Squashed, perhaps, and then nothing of its branch is in the base: the merge of its pull request is."""
+    # After a squash merge the base has none of the branch's commits, but the merge commit of its pull request.
     own, pull = pull_request_of(session, task), pull_request_of(session, other)
     if own is None or pull is None or pull.seen is None:
         return False
@@ -163,7 +166,7 @@ def _came_with_the_base(session: Session, task: Task, other: Task) -> bool:
 
 @performs(RunCheck)
 async def run_check(world: World, session: Session, order: RunCheck) -> CheckRan:
-    """Safe to do twice: a test run changes nothing that counts, and it is numbered."""
+    """Run the tests of a task's commit. Idempotent: a test run changes nothing that counts, and has a number."""
     task, workspace = task_in(session, order.task_id)
     log = f"{world.home}/runs/check-{session.short}-{task.key}-{order.number}.log"
     await require_head(world, task, workspace, order.commit)
@@ -178,7 +181,7 @@ async def run_check(world: World, session: Session, order: RunCheck) -> CheckRan
         check = await _run_in_worktree(
             world, session, task, workspace, command, order.commit, order.number, log, accepted
         )
-    # whoever moved it meanwhile had something else tested
+    # if the branch moved meanwhile, something else was tested
     await require_head(world, task, workspace, order.commit)
     summary = f"{task.key}: `{check.command}` {check.result} on {check.commit}"
     evidence = await keep_evidence(
@@ -206,7 +209,7 @@ async def _run_in_worktree(
     log_path: str,
     accepted: Sequence[Flag],
 ) -> Check:
-    """Set up anew where the task has changed what it depends on. A set-up that fails then is for its agent to mend."""
+    # Set up again if the task has changed its dependencies. A failure of that is for its agent to fix.
     if dependencies_changed(task.work):
         name = f"{task.key}-{number}"
         try:
@@ -228,7 +231,7 @@ async def _run_in_worktree(
 
 
 async def _not_run(world: World, session: Session, workspace: Workspace, check: Check) -> str:
-    """Why the tests could not even begin, and what helps; empty: they were run, as far as can be told."""
+    """Return why the tests could not even start, and the remedy; empty if they ran, as far as can be told."""
     if not check.exit_code:
         return ""
     why = await world.commands.problem(workspace.path, check.command)
@@ -238,12 +241,12 @@ async def _not_run(world: World, session: Session, workspace: Workspace, check: 
     return sentences(why, f"Perhaps `setup: {found}` helps." if why and wanted else "")
 
 
-# The tests run at the base, once and kept, and at a commit of a task, compared with the base.
+# Runs the tests on the base, once and kept, and on a task's commit, compared with the base.
 
 
 @performs(CheckBase)
 async def check_base(world: World, session: Session, order: CheckBase) -> BaseChecked:
-    """Safe to do twice: what was kept is not run again. What cannot be tried stops nobody."""
+    """Run the tests on the base. Idempotent: a kept result is reused. A failure to run them stops nothing."""
     executed, problem = Executed(exit_code=None, seconds=0, output=""), ""
     try:
         executed = await _tests_at_base(world, session)
@@ -264,15 +267,15 @@ async def check_base(world: World, session: Session, order: CheckBase) -> BaseCh
 
 
 async def _tests_at_base(world: World, session: Session) -> Executed:
-    """As it was kept for this commit and command; else it is run in a worktree of its own."""
+    """Return the kept result for this commit and command, or run the tests in a worktree of their own."""
     commit, command = session.repository.base_commit, test_command.at_base(session)
-    # what was missing before another set-up does not count after it
+    # a result from before another set-up command does not count
     about = "\0".join((session.repository.path, command, *set_up_commands(world, session)))
     name = hashlib.sha256(about.encode()).hexdigest()[:12]
     kept = f"{world.home}/runs/base-{commit[:16]}-{name}.log"
     scratch = worktree_path(session.repository.path, f"agent/base-{session.short}")
     if found := await world.commands.tested(kept):
-        # a bot that was killed after it had kept them has left it
+        # left behind if the bot was killed after the result was kept
         await world.worktrees.remove_scratch(session.repository.path, scratch)
         return found
     try:
@@ -296,10 +299,10 @@ async def run_tests(
     accepted: Sequence[Flag] = (),
     accepted_missing: Collection[str] = (),
 ) -> Check:
-    """The tests in a worktree, held against those of the base, where that has any of that command.
+    """Run the tests in a worktree and compare them with the base's, if the base has results of that command.
 
-    `accepted`: signs that a person has let pass; tests that do not run because of them are not missed, and neither are
-    `accepted_missing`, by name.
+    `accepted`: accepted signs; tests that do not run because of them are not reported as missing, nor are those in
+    `accepted_missing`.
     """
     executed = await world.commands.test(
         path, command, seconds=world.rules.check_seconds, log=log_path
@@ -338,7 +341,7 @@ async def run_tests_restored(
     restored: tuple[str, ...],
     accepted: Sequence[Flag] = (),
 ) -> Check:
-    """The tests of a commit in a throwaway worktree, with files that decide how they are run as they were at `since`."""
+    """Run a commit's tests in a throwaway worktree, with the files that decide how they are run restored to `since`."""
     scratch = worktree_path(session.repository.path, f"agent/restored-{session.short}")
     try:
         await world.worktrees.scratch(
