@@ -13,7 +13,7 @@ from aiohttp import (
     ClientTimeout,
 )
 
-LARGEST_ANSWER = 64 * 1024 * 1024
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
 """Bytes, unpacked. The first sync of an account in many rooms has about ten million."""
 _PIECE = 64 * 1024
 _REDIRECTS = range(HTTPStatus.MULTIPLE_CHOICES, HTTPStatus.BAD_REQUEST)
@@ -27,9 +27,9 @@ class BoundedResponse(ClientResponse):
             held = bytearray()
             async for piece in self.content.iter_chunked(_PIECE):
                 held += piece
-                if len(held) > LARGEST_ANSWER:
+                if len(held) > MAX_ANSWER_BYTES:
                     self.close()
-                    raise ClientError(f"an answer of more than {LARGEST_ANSWER // 1024**2} MB")
+                    raise ClientError(f"an answer of more than {MAX_ANSWER_BYTES // 1024**2} MB")
             self._body = bytes(held)
         return await super().read()
 

@@ -18,9 +18,9 @@ from typing import Any
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.base import BaseTrigger
 
-_JUMP = 5.0
+_JUMP_SECONDS = 5.0
 """Seconds by which the clocks may drift apart before it counts as a jump."""
-_EARLY = 1.0
+_EARLY_SECONDS = 1.0
 """Seconds a tick may come early, because the wall clock is constantly adjusted a little."""
 
 
@@ -101,7 +101,7 @@ class SystemClock:
         apart = self._apart()
         while True:
             await asyncio.sleep(self._watch)
-            if abs(self._apart() - apart) > _JUMP:
+            if abs(self._apart() - apart) > _JUMP_SECONDS:
                 apart = self._apart()
                 for job in scheduler.get_jobs():
                     job.reschedule(job.trigger)
@@ -123,7 +123,7 @@ class Cadence(BaseTrigger):
     ) -> Any:  # the library does not annotate it: a datetime
         # Called twice per tick, so it advances only when the time has come, and then past all missed ticks.
         left = self.due - self._monotonic()
-        if previous_fire_time is not None and left <= min(_EARLY, self._seconds / 2):
+        if previous_fire_time is not None and left <= min(_EARLY_SECONDS, self._seconds / 2):
             missed = max(0, int(-left / self._seconds))
             self.due += self._seconds * (missed + 1)
             left = self.due - self._monotonic()

@@ -14,13 +14,13 @@ from collections.abc import Iterable, Mapping
 
 import psutil
 
-GUARD = "bwrap"
+SANDBOX_PROGRAM = "bwrap"
 """The sandbox program.
 
 When it ends it kills everything inside at once; it ends by itself when the processes inside have ended.
 """
-LOOK_EVERY = 0.02
-AFTER_KILL = 2.0
+POLL_SECONDS = 0.02
+AFTER_KILL_SECONDS = 2.0
 
 
 class KnownProcess:
@@ -34,7 +34,7 @@ class KnownProcess:
             self._process = None
 
     @property
-    def began(self) -> float:
+    def started_at(self) -> float:
         """Start time; 0 if the process was gone."""
         try:
             return self._process.create_time() if self._process else 0.0
@@ -42,7 +42,7 @@ class KnownProcess:
             return 0.0
 
     @property
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         """Whether it runs; a zombie does not count."""
         if self._process is None:
             return False
@@ -52,14 +52,14 @@ class KnownProcess:
             return False
 
     @property
-    def guards(self) -> bool:
+    def is_sandbox(self) -> bool:
         """Whether it is the sandbox program."""
         try:
-            return self._process is not None and self._process.name() == GUARD
+            return self._process is not None and self._process.name() == SANDBOX_PROGRAM
         except psutil.Error:
             return False
 
-    def carries(self, marks: Mapping[str, str]) -> bool:
+    def has_marks(self, marks: Mapping[str, str]) -> bool:
         """Whether its environment contains all marks. A process whose environment cannot be read is not ours."""
         try:
             environment = self._process.environ() if self._process else {}
@@ -81,14 +81,14 @@ class KnownProcess:
                 self._process.send_signal(number)
 
 
-async def until_gone(processes: Iterable[KnownProcess], seconds: float) -> None:
+async def wait_until_gone(processes: Iterable[KnownProcess], seconds: float) -> None:
     """Wait until none of them is alive, for at most `seconds`."""
-    waiting = [process for process in processes if process.alive]
-    for _ in range(int(seconds / LOOK_EVERY)):
-        waiting = [process for process in waiting if process.alive]
+    waiting = [process for process in processes if process.is_alive]
+    for _ in range(int(seconds / POLL_SECONDS)):
+        waiting = [process for process in waiting if process.is_alive]
         if not waiting:
             return
-        await asyncio.sleep(LOOK_EVERY)
+        await asyncio.sleep(POLL_SECONDS)
 
 
 def descendants_of(pid: int) -> list[KnownProcess]:
@@ -102,32 +102,32 @@ async def end_marked(marks: Mapping[str, str], root: int = 0, *, grace: float) -
     """
     known = await asyncio.to_thread(_collect, marks, root)
     for process in known:
-        if process.guards:
+        if process.is_sandbox:
             continue
         process.signal(signal.SIGTERM)
         process.signal(signal.SIGCONT)  # a stopped process receives SIGTERM only when it continues
-    await until_gone(known, grace)
+    await wait_until_gone(known, grace)
     for _ in range(3):  # processes started meanwhile may themselves start more
         known += await asyncio.to_thread(_collect, marks, root)
-        alive = [process for process in known if process.alive]
+        alive = [process for process in known if process.is_alive]
         if not alive:
             return ()
         for process in alive:
             process.signal(signal.SIGKILL)
-        await until_gone(alive, AFTER_KILL)
-    return tuple(sorted({process.pid for process in known if process.alive}))
+        await wait_until_gone(alive, AFTER_KILL_SECONDS)
+    return tuple(sorted({process.pid for process in known if process.is_alive}))
 
 
 def _collect(marks: Mapping[str, str], root: int) -> list[KnownProcess]:
-    found = [one for one in map(KnownProcess, psutil.pids()) if _belongs(one, marks, root)]
+    found = [one for one in map(KnownProcess, psutil.pids()) if _is_part_of(one, marks, root)]
     pids = {one.pid for one in found}.union(*(one.descendants() for one in found))
     return [KnownProcess(pid) for pid in pids if pid != os.getpid()]
 
 
-def _belongs(process: KnownProcess, marks: Mapping[str, str], root: int) -> bool:
+def _is_part_of(process: KnownProcess, marks: Mapping[str, str], root: int) -> bool:
     if process.pid == root:
         return True
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if root and os.getsid(process.pid) == root:
             return True
-    return process.carries(marks)
+    return process.has_marks(marks)

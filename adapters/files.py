@@ -18,7 +18,7 @@ from typing import BinaryIO
 PRIVATE_FILE = 0o600
 PRIVATE_DIRECTORY = 0o700
 TEMPORARY_SUFFIX = ".tmp"
-LARGEST_FILE = 512 << 20
+MAX_FILE_BYTES = 512 << 20
 """Bytes. A session of 100,000 messages takes a tenth of it."""
 LOCK_PAUSE = 0.02
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -39,8 +39,8 @@ class Disk:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "it is no file", str(path))
-        if found.st_size > LARGEST_FILE:
-            raise OSError(errno.EFBIG, f"it is larger than {LARGEST_FILE >> 20} MB", str(path))
+        if found.st_size > MAX_FILE_BYTES:
+            raise OSError(errno.EFBIG, f"it is larger than {MAX_FILE_BYTES >> 20} MB", str(path))
         return path.read_bytes()
 
     def append(self, path: Path, at: int, data: bytes) -> bool:
@@ -76,7 +76,7 @@ class Disk:
         the rename; `check`: called just before it, may raise to keep the old file.
         """
         beside = path.with_name(temporary or path.name + TEMPORARY_SUFFIX)
-        with self._beside(path, beside, data, mode, folder):
+        with self._temporary_file(path, beside, data, mode, folder):
             check()
             os.replace(beside, path, src_dir_fd=folder, dst_dir_fd=folder)
         self._sync_names(path, folder)
@@ -85,7 +85,7 @@ class Disk:
         """Like `replace`, for a new file; return False if the name is taken."""
         beside = name.with_name(temporary)
         try:
-            with self._beside(name, beside, data, mode, folder):
+            with self._temporary_file(name, beside, data, mode, folder):
                 # unlike a rename, a link never replaces what somebody has put there meanwhile
                 os.link(beside, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
         except FileExistsError:
@@ -94,7 +94,7 @@ class Disk:
         self._sync_names(name, folder)
         return True
 
-    def settle(self, path: Path) -> None:
+    def sync_file(self, path: Path) -> None:
         """Sync an existing file, because an earlier write may have been reported as failed although it took effect."""
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -128,11 +128,11 @@ class Disk:
             self.sync(folder, path)
 
     @contextmanager
-    def _beside(
-        self, path: Path, beside: Path, data: bytes, mode: int | None, folder: int | None
+    def _temporary_file(
+        self, path: Path, temporary: Path, data: bytes, mode: int | None, folder: int | None
     ) -> Generator[None]:
         """Write `data` to the temporary file `beside`; it is removed if the body of the context fails."""
-        fd = _new_file(beside, 0o666 if mode is None else mode, folder)
+        fd = _new_file(temporary, 0o666 if mode is None else mode, folder)
         try:
             try:
                 if mode is not None:
@@ -144,7 +144,7 @@ class Disk:
             yield
         except BaseException:
             with suppress(OSError):
-                os.unlink(beside, dir_fd=folder)
+                os.unlink(temporary, dir_fd=folder)
             raise
 
     def _append(self, fd: int, path: Path, at: int, data: bytes) -> None:
@@ -192,7 +192,7 @@ def open_private(path: Path, flags: int) -> int:
 
 
 @contextmanager
-def plain_file(
+def open_regular_file(
     path: Path | str, flags: int = os.O_RDONLY, *, folder: int | None = None
 ) -> Generator[int]:
     """Open a regular file. Raises OSError for a link, and for a pipe or device instead of blocking."""
@@ -205,9 +205,9 @@ def plain_file(
         os.close(fd)
 
 
-def read_plain(path: Path | str, limit: int, *, folder: int | None = None) -> bytes:
+def read_regular_file(path: Path | str, limit: int, *, folder: int | None = None) -> bytes:
     """Return at most `limit` bytes of a regular file. Raises OSError like `plain_file`."""
-    with plain_file(path, folder=folder) as fd, os.fdopen(fd, "rb", closefd=False) as file:
+    with open_regular_file(path, folder=folder) as fd, os.fdopen(fd, "rb", closefd=False) as file:
         return file.read(limit)
 
 
@@ -255,7 +255,7 @@ async def take_lock(path: Path, *, seconds: float) -> int:
     raise TimeoutError
 
 
-def put_aside(path: Path) -> Path:
+def move_aside(path: Path) -> Path:
     """Rename a broken file. Open descriptors stay valid."""
     return path.replace(path.with_suffix(".broken"))
 
@@ -270,7 +270,7 @@ def make_private(directory: Path) -> Path:
     return directory
 
 
-def keep_private(home: Path) -> None:
+def set_private_umask(home: Path) -> None:
     """Called at the start of a program: nothing it or its children create is readable by others."""
     os.umask(0o077)
     make_private(home)
@@ -282,7 +282,7 @@ def open_folder(name: Path | str, *, within: int | None = None) -> int:
 
 
 @contextmanager
-def folder_below(
+def open_folder_below(
     top: Path,
     parts: Iterable[str],
     *,

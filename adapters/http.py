@@ -7,25 +7,25 @@ import re
 import time
 from email.utils import parsedate_to_datetime
 
-LONGEST_WAIT = 3600.0
+MAX_WAIT = 3600.0
 """Seconds. If a server names a longer time it is asked again after an hour."""
 
 _SECONDS = re.compile(r"[0-9]{1,15}(\.[0-9]{1,9})?", re.ASCII)
 
 
-def retry_after(told: str, date: str = "") -> float | None:
+def retry_after(header: str, date: str = "") -> float | None:
     """Return the seconds to wait, from a number or an HTTP date, or None if the header is not usable.
 
     `date`: the answer's own `Date` header, because the server's clock may differ.
     """
-    told = told.strip()
-    if _SECONDS.fullmatch(told):
-        return min(float(told), LONGEST_WAIT)
-    until = _timestamp(told)
+    header = header.strip()
+    if _SECONDS.fullmatch(header):
+        return min(float(header), MAX_WAIT)
+    until = _timestamp(header)
     if until is None:
         return None
     now = _timestamp(date)
-    return min(max(0.0, until - (time.time() if now is None else now)), LONGEST_WAIT)
+    return min(max(0.0, until - (time.time() if now is None else now)), MAX_WAIT)
 
 
 def _timestamp(date: str) -> float | None:

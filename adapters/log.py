@@ -20,21 +20,21 @@ from typing import cast
 
 from adapters.files import make_private, open_private
 
-LIMIT = 1_000_000
+MAX_LINE_BYTES = 1_000_000
 """Bytes of one line."""
 TRUNCATED = "[TRUNCATED]"
 KEEP = timedelta(days=30)
-LARGEST_DAY = 200_000_000
+MAX_DAY_BYTES = 200_000_000
 """Bytes of one day's file. Further records are only counted."""
 
-_ROOMS = (900_000, 120_000, 15_000)
+_TEXT_LIMITS = (900_000, 120_000, 15_000)
 """Characters of text per line, tried in this order, because escaping as JSON may make a text longer."""
-_END = 8192
+_DROPPED_AT_CUT = 8192
 """Characters dropped at a cut, because half a secret there would not be recognised."""
 _DEPTH = 12
 _NAME = 128
 _FILE = re.compile(r"gwt\.jsonl\.([0-9]{4}-[0-9]{2}-[0-9]{2})", re.ASCII)
-_CHATTY = (
+_VERBOSE_LOGGERS = (
     "aiohttp",
     "apscheduler",
     "asyncio",
@@ -49,7 +49,7 @@ _CHATTY = (
     "urllib3",
 )
 
-_QUOTING = ("nio.events", "nio.responses")
+_QUOTING_LOGGERS = ("nio.events", "nio.responses")
 """These loggers quote whole events, possibly private messages, so only the position in the code is kept."""
 
 Mask = Callable[[str], str]
@@ -64,7 +64,7 @@ def start_logging(home: Path, cwd: Path, mask: Mask) -> LogFile:
     log.prepare()
     root.addHandler(log)
     root.setLevel(logging.INFO)
-    for name in _CHATTY:
+    for name in _VERBOSE_LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)
     _remove_old(home / "logs", datetime.now(UTC).date() - KEEP)
     return log
@@ -88,7 +88,7 @@ class LogFile(logging.Handler):
     The file is opened for each one, because the day may change and the file may be deleted meanwhile.
     """
 
-    def __init__(self, directory: Path, mask: Mask, *, largest: int = LARGEST_DAY) -> None:
+    def __init__(self, directory: Path, mask: Mask, *, largest: int = MAX_DAY_BYTES) -> None:
         super().__init__()
         self._largest = largest
         self.directory = directory
@@ -119,9 +119,9 @@ class LogFile(logging.Handler):
 
     def _line(self, record: logging.LogRecord) -> bytes:
         """Return the record as one line within the limit."""
-        for room in _ROOMS:
-            line = _dump(_fields(record, _Shower(self._mask, room)))
-            if len(line) <= LIMIT:
+        for room in _TEXT_LIMITS:
+            line = _dump(_fields(record, _JsonMasker(self._mask, room)))
+            if len(line) <= MAX_LINE_BYTES:
                 return line
         raise ValueError("no record is that long")
 
@@ -138,7 +138,7 @@ class LogFile(logging.Handler):
             os.close(file)
 
 
-class _Shower:
+class _JsonMasker:
     """Converts any value to masked JSON values, until the room is used up."""
 
     def __init__(self, mask: Mask, room: int) -> None:
@@ -163,7 +163,7 @@ class _Shower:
             return TRUNCATED
         shown = self._mask(text[: self._room])
         if len(text) > self._room:
-            shown = shown[:-_END] + TRUNCATED
+            shown = shown[:-_DROPPED_AT_CUT] + TRUNCATED
         self._room -= len(shown)
         return shown
 
@@ -191,7 +191,7 @@ class _Shower:
         return self._room <= 0
 
 
-def _fields(record: logging.LogRecord, shower: _Shower) -> dict[str, object]:
+def _fields(record: logging.LogRecord, shower: _JsonMasker) -> dict[str, object]:
     fields: dict[str, object] = {
         "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
         "level": record.levelname,
@@ -208,7 +208,7 @@ def _fields(record: logging.LogRecord, shower: _Shower) -> dict[str, object]:
 
 def _event(record: logging.LogRecord) -> str:
     # A wrong format string must not lose the event, so the arguments are appended.
-    if str(record.name).startswith(_QUOTING):
+    if str(record.name).startswith(_QUOTING_LOGGERS):
         return f"{record.funcName} in line {record.lineno} complains"
     try:
         return record.getMessage()

@@ -36,9 +36,9 @@ from bot.core.people import Thread
 # The ledger of posted cards, on disk.
 
 log = logging.getLogger("bot.posting")
-THREADS_KEPT = 1_000
+MAX_THREADS = 1_000
 """Number of threads. Older ones are dropped: a card shown there again is posted anew."""
-CHANGES_KEPT = 20_000
+MAX_CHANGES = 20_000
 """Number of changes after which the file is rewritten without outdated entries."""
 
 
@@ -92,7 +92,7 @@ class PostingLedger:
     """Posted cards, one line per change; the last one per card counts."""
 
     def __init__(
-        self, path: Path, *, threads_kept: int = THREADS_KEPT, changes_kept: int = CHANGES_KEPT
+        self, path: Path, *, threads_kept: int = MAX_THREADS, changes_kept: int = MAX_CHANGES
     ) -> None:
         self._file = JsonLines(path, PlacedCard)
         self._threads_kept = threads_kept
@@ -104,7 +104,7 @@ class PostingLedger:
         self._by_message: dict[str, dict[str, _StoredCard]] = {}
         for placed in self._file.read():
             self._remember(placed, _StoredCard.of(placed))
-        self._write_anew()
+        self._rewrite()
 
     def find(self, thread: Thread, key: str) -> PlacedCard | None:
         line = self._lines.get(thread.key, {}).get(key)
@@ -124,7 +124,7 @@ class PostingLedger:
         """Return the threads with cards, the most recently changed last."""
         return tuple(self._threads.values())
 
-    def knows(self, thread: Thread) -> bool:
+    def has_cards(self, thread: Thread) -> bool:
         """Whether a card was ever requested in the thread."""
         return thread.key in self._lines
 
@@ -132,7 +132,7 @@ class PostingLedger:
         """Return the cards of the thread, the most recently changed last."""
         return tuple(line.placed for line in self._of(thread))
 
-    def offering(self, thread: Thread) -> tuple[PlacedCard, ...]:
+    def cards_with_choices(self, thread: Thread) -> tuple[PlacedCard, ...]:
         """Return the cards of the thread that have choices."""
         return tuple(line.placed for line in self._of(thread) if line.offers)
 
@@ -143,16 +143,18 @@ class PostingLedger:
         """
         return tuple(
             card.key
-            for card in self.offering(thread)
+            for card in self.cards_with_choices(thread)
             if not card.messages or is_after(card.messages[0])
         )
 
-    def messages(self) -> tuple[str, ...]:
+    def messages_with_choices(self) -> tuple[str, ...]:
         """Return the messages of all cards with choices."""
-        offering = (card for thread in self.threads() for card in self.offering(thread))
+        offering = (card for thread in self.threads() for card in self.cards_with_choices(thread))
         return tuple(message for card in offering for message in card.messages)
 
-    def wanted(self, thread: Thread, card: Card, choices: tuple[Choice, ...] = ()) -> PlacedCard:
+    def record_wanted(
+        self, thread: Thread, card: Card, choices: tuple[Choice, ...] = ()
+    ) -> PlacedCard:
         """Record that the card should be shown; on disk when this returns. An unchanged card keeps its entry."""
         old = self.find(thread, card.key)
         digest = digest_of(card)
@@ -169,47 +171,47 @@ class PostingLedger:
             former=() if choices or not old else old.choices or old.former,
             questions=card.questions if isinstance(card, QuestionsCard) else (),
         )
-        self._keep(new)
+        self._append(new)
         return new
 
-    def posted(self, placed: PlacedCard, *messages: str) -> PlacedCard:
+    def record_posted(self, placed: PlacedCard, *messages: str) -> PlacedCard:
         """Record that the messages show the requested revision.
 
         If their ids were known before it is written without waiting for the disk; after a power cut the platform is
         asked again and gives the same answer.
         """
         done = placed.model_copy(update={"messages": messages, "standing": True})
-        self._keep(done, wait=not messages or messages != placed.messages)
+        self._append(done, wait=not messages or messages != placed.messages)
         return done
 
-    def begun(self, placed: PlacedCard, *messages: str) -> PlacedCard:
+    def record_partial(self, placed: PlacedCard, *messages: str) -> PlacedCard:
         """Record the messages posted so far."""
         some = placed.model_copy(update={"messages": messages})
-        self._keep(some)
+        self._append(some)
         return some
 
-    def adopted(self, placed: PlacedCard, thread: Thread, card: Card) -> PlacedCard:
+    def record_adopted(self, placed: PlacedCard, thread: Thread, card: Card) -> PlacedCard:
         """Record that the messages are also a card of another thread; a press on them then belongs to that one."""
         new = {"thread": thread, "key": card.key, "kind": card.kind, "digest": digest_of(card)}
         own = placed.model_copy(update=new)
-        self._keep(own)
+        self._append(own)
         return own
 
     def _of(self, thread: Thread) -> Iterator[_StoredCard]:
         return iter(self._lines.get(thread.key, {}).values())
 
-    def _keep(self, placed: PlacedCard, *, wait: bool = True) -> None:
+    def _append(self, placed: PlacedCard, *, wait: bool = True) -> None:
         line = _StoredCard.of(placed)
         self._file.append_line(line.json.decode(), wait=wait)
         self._remember(placed, line)
         self._changes += 1
         if self._changes >= self._changes_kept:
             self._changes = 0
-            self._tidy_up()
+            self._try_rewrite()
 
-    def _tidy_up(self) -> None:
+    def _try_rewrite(self) -> None:
         try:
-            self._write_anew()
+            self._rewrite()
         except Unavailable as full:
             # everything is on disk, only in a larger file than necessary
             log.warning("not tidied up", extra={"data": {"why": full.reason}})
@@ -231,7 +233,7 @@ class PostingLedger:
         messages = self._by_message.setdefault(placed.thread.place, {})
         messages.update(dict.fromkeys(placed.messages, line))
 
-    def _write_anew(self) -> None:
+    def _rewrite(self) -> None:
         """Rewrite the file without outdated entries, at every start and from time to time."""
         kept = self._recent()
         for known in (self._lines, self._threads, self._asides, self._by_message):
@@ -257,7 +259,7 @@ def digest_of(card: Card) -> str:
 # place.
 
 
-def root_entry(thread: Thread, card: Card) -> tuple[Thread, Card]:
+def root_ledger_key(thread: Thread, card: Card) -> tuple[Thread, Card]:
     """Return the channel and card under which a root message is recorded before its thread is known."""
     channel = thread.model_copy(update={"root": ""})
     return channel, card.model_copy(update={"key": f"{card.key} root"})
@@ -270,7 +272,7 @@ def thread_from_root(thread: Thread, root: str) -> Thread:
 
 def opened_thread(ledger: PostingLedger, thread: Thread, card: Card) -> Thread | None:
     """Return the thread started by the card, or None if it does not exist or is not completely recorded."""
-    channel, root = root_entry(thread, card)
+    channel, root = root_ledger_key(thread, card)
     placed = ledger.find(channel, root.key)
     if placed is None or not placed.messages:
         return None
@@ -293,7 +295,7 @@ class _Channel:
     since: float = 0.0
 
 
-class Turns:
+class WriteTurns:
     """Limits the rate per channel: `burst` messages at once, then one every `seconds`. Both 0: no limit."""
 
     def __init__(self, *, burst: int = 0, seconds: float = 0.0) -> None:
@@ -306,14 +308,14 @@ class Turns:
     async def turn(self, channel: str, urgency: int) -> AsyncGenerator[None, None]:
         """Wait for the turn and hold it."""
         place = self._channels.setdefault(channel, _Channel(allowed=self._burst))
-        await self._reach(place, urgency)
+        await self._wait_for_turn(place, urgency)
         try:
             await self._slow_down(place)
             yield
         finally:
-            self._pass_on(channel, place)
+            self._next_turn(channel, place)
 
-    async def _reach(self, place: _Channel, urgency: int) -> None:
+    async def _wait_for_turn(self, place: _Channel, urgency: int) -> None:
         if not place.busy:
             place.busy = True
             return
@@ -334,7 +336,7 @@ class Turns:
                 return
         place.busy = False
 
-    def _pass_on(self, channel: str, place: _Channel) -> None:
+    def _next_turn(self, channel: str, place: _Channel) -> None:
         self._call_next(place)
         if not place.busy and not self._seconds:
             del self._channels[channel]

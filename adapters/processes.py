@@ -18,12 +18,12 @@ from pathlib import Path
 
 from bot.core.errors import Unavailable
 
-LAST_WORDS_SECONDS = 1.0
+READ_REST_SECONDS = 1.0
 """Seconds to wait for output left in the pipes of a program that has ended."""
 KILL_SECONDS = 5.0
-USUAL_OUTPUT = 1 << 20
+DEFAULT_OUTPUT_BYTES = 1 << 20
 OMITTED = "\n[… {} bytes left out …]\n"
-INHERITED = -1
+INHERITED_UMASK = -1
 """Keep the umask of the bot's process. Files in people's repositories follow their umask, not the bot's."""
 
 
@@ -31,7 +31,7 @@ class ProgramTimeout(Unavailable):
     """The program exceeded its time limit and was ended."""
 
 
-class Output:
+class ProgramOutput:
     """The output of a program: its first `head` and last `tail` bytes.
 
     What is between them is counted, and passed to `listen`. `stop`: end a program whose output exceeds `head`.
@@ -39,7 +39,7 @@ class Output:
 
     def __init__(
         self,
-        head: int = USUAL_OUTPUT,
+        head: int = DEFAULT_OUTPUT_BYTES,
         tail: int = 0,
         *,
         stop: bool = False,
@@ -67,7 +67,7 @@ class Output:
         return self._length - len(self._head) - min(len(self._tail), self._most_tail)
 
     @property
-    def stops(self) -> bool:
+    def exceeds_limit(self) -> bool:
         return self._stop and self.omitted > 0
 
     def content(self) -> bytes:
@@ -91,12 +91,12 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Ended:
+class ProgramResult:
     """The result of a program. A signal that ended it is a negative code."""
 
     code: int
-    out: Output
-    err: Output
+    out: ProgramOutput
+    err: ProgramOutput
 
 
 async def run(
@@ -106,21 +106,21 @@ async def run(
     seconds: float,
     cwd: Path | str | None = None,
     stdin: bytes = b"",
-    out: Output | None = None,
-    err: Output | None = None,
+    out: ProgramOutput | None = None,
+    err: ProgramOutput | None = None,
     merge: bool = False,
-    umask: int = INHERITED,
+    umask: int = INHERITED_UMASK,
     pass_fds: Sequence[int] = (),
     grace: float = 0.0,
     name: str = "",
-    if_slow: str = "",
-) -> Ended:
+    timeout_remedy: str = "",
+) -> ProgramResult:
     """Run a program to its end.
 
     Raises ProgramTimeout with `name` and the remedy `if_slow`, or OSError if it cannot be started. `merge`: standard
     error counts as output; `grace`: seconds between SIGTERM and SIGKILL.
     """
-    out, err = out or Output(), err or Output()
+    out, err = out or ProgramOutput(), err or ProgramOutput()
     async with running(
         argv,
         env=env,
@@ -137,9 +137,9 @@ async def run(
                 await program.over.wait()
         except TimeoutError as error:
             raise ProgramTimeout(
-                f"{name or argv[0]} took longer than {seconds:.0f} s", if_slow
+                f"{name or argv[0]} took longer than {seconds:.0f} s", timeout_remedy
             ) from error
-    return Ended(program.code, out, err)
+    return ProgramResult(program.code, out, err)
 
 
 @asynccontextmanager
@@ -149,9 +149,9 @@ async def running(
     env: Mapping[str, str],
     cwd: Path | str | None = None,
     stdin: bytes = b"",
-    out: Output,
-    err: Output | None = None,
-    umask: int = INHERITED,
+    out: ProgramOutput,
+    err: ProgramOutput | None = None,
+    umask: int = INHERITED_UMASK,
     pass_fds: Sequence[int] = (),
     grace: float = 0.0,
 ) -> AsyncGenerator[RunningProgram]:
@@ -172,14 +172,14 @@ async def running(
     )
     try:
         # not to be interrupted: it may be at work before the loop knows of it, and nobody would end what it has started
-        await uninterrupted(starting)
+        await run_uninterrupted(starting)
         _, program = starting.result()
-        program.say(stdin)
+        program.send(stdin)
         yield program
     finally:
         if starting.exception() is None:
             transport, program = starting.result()
-            await uninterrupted(program.end(grace))
+            await run_uninterrupted(program.end(grace))
             transport.close()
 
 
@@ -190,7 +190,7 @@ class RunningProgram(asyncio.SubprocessProtocol):
     3.11.
     """
 
-    def __init__(self, out: Output, err: Output | None) -> None:
+    def __init__(self, out: ProgramOutput, err: ProgramOutput | None) -> None:
         self._outputs = {1: out} if err is None else {1: out, 2: err}
         self._open = set(self._outputs)
         self._transport: asyncio.SubprocessTransport | None = None
@@ -201,43 +201,43 @@ class RunningProgram(asyncio.SubprocessProtocol):
         self.pid = 0
         self.code = 0
 
-    def say(self, text: bytes) -> None:
+    def send(self, text: bytes) -> None:
         # Standard input is closed after the text, so that a program that asks something gets no answer.
         inlet = self._transport.get_pipe_transport(0) if self._transport else None
         if isinstance(inlet, asyncio.WriteTransport):
             inlet.write(text)
             inlet.write_eof()
 
-    async def last_words(self) -> None:
+    async def read_rest(self) -> None:
         """Wait a moment for output left in the pipes."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(LAST_WORDS_SECONDS):
+            async with asyncio.timeout(READ_REST_SECONDS):
                 await self._silent.wait()
 
     async def end(self, grace: float) -> None:
         """End the program with all its descendants."""
         if self._exited.is_set():
-            await self.last_words()
+            await self.read_rest()
             if end_group(self.pid, signal.SIGKILL):
                 await (
-                    self.last_words()
+                    self.read_rest()
                 )  # a process that was just killed may have kept the pipes open
             return
         # Imported here, because psutil takes 15 ms to import. Collected first, because once a process has ended its
         # children can no longer be found.
-        from adapters.descendants import descendants_of, until_gone
+        from adapters.descendants import descendants_of, wait_until_gone
 
         family = await asyncio.to_thread(descendants_of, self.pid)
         if grace:
             end_group(self.pid, signal.SIGTERM)
-            await self._gone_within(grace)
+            await self._wait_for_exit(grace)
         end_group(self.pid, signal.SIGKILL)
         for process in family:
             process.signal(signal.SIGKILL)
-        await self._gone_within(KILL_SECONDS)
-        await until_gone(family, KILL_SECONDS)
+        await self._wait_for_exit(KILL_SECONDS)
+        await wait_until_gone(family, KILL_SECONDS)
 
-    async def _gone_within(self, seconds: float) -> None:
+    async def _wait_for_exit(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._exited.wait()
@@ -251,7 +251,7 @@ class RunningProgram(asyncio.SubprocessProtocol):
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         self._outputs[fd].add(data)
-        if self._outputs[fd].stops:
+        if self._outputs[fd].exceeds_limit:
             self.over.set()
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
@@ -265,8 +265,8 @@ class RunningProgram(asyncio.SubprocessProtocol):
         self.over.set()
 
 
-async def connect(
-    argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, longest_line: int
+async def start_connected(
+    argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, max_line_length: int
 ) -> asyncio.subprocess.Process:
     """Start a long-running program to exchange lines with. The caller ends it."""
     return await asyncio.create_subprocess_exec(
@@ -276,7 +276,7 @@ async def connect(
         stderr=subprocess.DEVNULL,
         env=dict(env),
         cwd=cwd,
-        limit=longest_line,
+        limit=max_line_length,
         # Ctrl-C in the bot's terminal must not reach it
         start_new_session=True,
     )
@@ -317,7 +317,7 @@ def end_group(leader: int, number: signal.Signals) -> bool:
     return True
 
 
-async def uninterrupted(work: Awaitable[object]) -> None:
+async def run_uninterrupted(work: Awaitable[object]) -> None:
     # Waits for the end even when cancelled meanwhile.
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None

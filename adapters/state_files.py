@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from adapters.files import Disk, append_lines, make_private, put_aside
+from adapters.files import Disk, append_lines, make_private, move_aside
 from bot.core.errors import Unavailable
 from bot.os_errors import as_unavailable
 
@@ -54,7 +54,7 @@ class JsonFile(Generic[T]):
 
     def _put_aside(self, error: ValidationError) -> None:
         try:
-            aside = put_aside(self.path)
+            aside = move_aside(self.path)
         except OSError as refused:
             raise cannot_write(self.path, refused) from refused
         # only how many problems: what stands there may be secret

@@ -82,7 +82,7 @@ async def answered(home: Path, requests: int) -> tuple[list[float], list[float]]
         await until((home / "socket").exists)
         there = await stack.enter_async_context(connect_to_bot(home, OWNER))
         assert there
-        await there.look(seat, Thread(platform="console", channel="", root="mine"))
+        await there.subscribe(seat, Thread(platform="console", channel="", root="mine"))
         seconds = [await asked(there, seat, number) for number in range(requests + WARM)]
     acks, replies = zip(*seconds[WARM:], strict=True)
     return [*acks], [*replies]

@@ -78,7 +78,7 @@ async def word(home: Path, run: str) -> float:
     """Until its file is found in the run's folder, whoever looks there."""
     spool, watch = home / "spool" / run, Watch()
     prepare(spool)
-    with watch.on(spool, 0) as wake:
+    with watch.watch_run(spool, 0) as wake:
         begun = call(hook(spool, "Notification"), home / "word")
         while not any(spool.glob("[0-9]*.json")):
             await wake.wait()

@@ -41,12 +41,16 @@ async def main(questions: int) -> None:
         with tempfile.TemporaryDirectory(prefix="gwt-bench-") as folder:
             home = Path(folder)
             server = TmuxServer(
-                socket_name(), home, environment(home), heard=lambda _: None, lost=lambda: None
+                socket_name(),
+                home,
+                environment(home),
+                on_notification=lambda _: None,
+                on_lost=lambda: None,
             )
             try:
                 for number in range(size):
                     pane = ("new-session", "-d", "-s", f"pane-{number}", "sleep", "100000")
-                    await server.ask(*pane)
+                    await server.run(*pane)
                 before = forks.number
                 ours = [await asked(server) for _ in range(questions)]
                 begun += forks.number - before
@@ -61,7 +65,7 @@ async def main(questions: int) -> None:
 
 async def asked(server: TmuxServer) -> float:
     begun = time.perf_counter()
-    assert await server.ask(*QUESTION)
+    assert await server.run(*QUESTION)
     return time.perf_counter() - begun
 
 

@@ -20,7 +20,7 @@ from adapters.slack.access import REQUIRED_SCOPES, Identity
 from adapters.slack.assistant import PROMPTS
 from adapters.slack.deliveries import Delivery, FormOpening, SlackCommand
 from adapters.slack.incoming import SlackEvent
-from adapters.slack.payloads import BEGIN_SHORTCUT, SHORTCUTS, PayloadContext, SlashCommand
+from adapters.slack.payloads import NEW_FEATURE_SHORTCUT, SHORTCUTS, PayloadContext, SlashCommand
 from bot.core.choices import Word, parse_command
 from tests.beds.slack.scopes import NEEDS
 from tests.test_house import ROOT, sources
@@ -175,7 +175,7 @@ def test_it_offers_the_commands_that_are_understood_and_no_others() -> None:
 
 def test_it_offers_the_shortcuts_that_are_understood_and_no_others() -> None:
     offered = {one["callback_id"]: one["type"] for one in manifest()["features"]["shortcuts"]}
-    assert offered == {**dict.fromkeys(SHORTCUTS, "message"), BEGIN_SHORTCUT: "global"}
+    assert offered == {**dict.fromkeys(SHORTCUTS, "message"), NEW_FEATURE_SHORTCUT: "global"}
     assert len(offered) == len(at("features.shortcuts.callback_id"))
 
 
@@ -224,7 +224,7 @@ def test_what_a_usage_hint_shows_is_understood(command: str, text: str) -> None:
         {**body, "trigger_id": "1.2"}, us, datetime.now(UTC), PayloadContext()
     )
     assert isinstance(heard, Delivery)
-    if text in payloads.NEW_WORDS:
+    if text in payloads.NEW_FEATURE_WORDS:
         assert isinstance(heard.what, FormOpening)
         return
     assert isinstance(heard.what, SlackCommand)

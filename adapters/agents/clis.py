@@ -19,10 +19,10 @@ from adapters.agents.entry import (
     AsRoot,
     CliLogin,
     CliPlace,
+    EndSignal,
     PromptBy,
     RepositorySetting,
     Streams,
-    ToldBy,
 )
 from adapters.agents.preflight import claude_startup_questions
 
@@ -131,7 +131,7 @@ CLAUDE = AgentCli(
     auto_flags="--dangerously-skip-permissions",
     oldest="2.1.145",  # from that version on it reports at the end of a turn what still runs in the background
     prompt_by=PromptBy.ARGUMENT,
-    told_by=ToldBy.HOOK,
+    told_by=EndSignal.HOOK,
     files=claude_hooks,
     receives=(
         *NETWORK,

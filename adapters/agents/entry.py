@@ -28,7 +28,7 @@ class PromptBy(StrEnum):
     ARGUMENT = "argument"
 
 
-class ToldBy(StrEnum):
+class EndSignal(StrEnum):
     """How the end of a run is recognised."""
 
     EXIT = "exit"
@@ -125,7 +125,7 @@ class AgentCli:
     """The oldest version that supports these options."""
     prompt_by: PromptBy = PromptBy.STDIN
     streams: Streams | None = None
-    told_by: ToldBy = ToldBy.EXIT
+    told_by: EndSignal = EndSignal.EXIT
     files: HookFiles | None = None
     receives: tuple[str, ...] = ()
     """The environment variables of the bot it receives, beside those of every pane."""

@@ -20,12 +20,12 @@ from adapters.agents.entry import (
     SPOOL,
     AgentCli,
     CliPlace,
+    EndSignal,
     PromptBy,
-    ToldBy,
 )
-from adapters.agents.limits import limit_in
+from adapters.agents.limits import find_limit
 from adapters.agents.preflight import (
-    NoVersion,
+    VersionUnavailable,
     ask_version,
     conversation_exists,
     is_older,
@@ -38,7 +38,7 @@ from bot.core.runs import AgentReady, Launch, RunEnd, SandboxPaths
 from bot.core.states import Outcome
 from bot.ports import Sandbox
 
-_PANE = ("PATH", "HOME", "LANG", "LC_ALL", "TERM", "TMPDIR", "USER", "LOGNAME", "SHELL")
+_PANE_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TERM", "TMPDIR", "USER", "LOGNAME", "SHELL")
 """Environment variables a program needs to run; none of them is secret."""
 _SCREEN = (sys.executable, "-I", str(Path(__file__).with_name("screen")))
 
@@ -51,7 +51,7 @@ class AgentClis:
         environ: Mapping[str, str],
         *,
         other_command: str | None = None,
-        passed_on: Iterable[str] = (),
+        extra_variables: Iterable[str] = (),
         seconds: float = 20.0,
         user: Callable[[], int] = os.geteuid,
         zone: tzinfo | None = None,
@@ -62,7 +62,7 @@ class AgentClis:
         None lets agents do whatever the bot's user may do.
         """
         self._environ = dict(environ)
-        self._passed_on = tuple(passed_on)
+        self._passed_on = tuple(extra_variables)
         """Further variables that the operator passes on to agents."""
         self._clis = known_clis(_other(other_command) if other_command else None)
         self._seconds = seconds
@@ -88,9 +88,9 @@ class AgentClis:
         if obstacle is not None:
             return obstacle
         found = Path(self._found(cli.command[0]) or cli.command[0])
-        why = _untried(cli, found, Path(repository))
+        why = _reason_not_to_start(cli, found, Path(repository))
         ready = _not_tried(cli, found, why) if why else await self._try_version(cli)
-        return self._judged(cli, ready, repository, answered) if ready.ok else ready
+        return self._check_ready(cli, ready, repository, answered) if ready.ok else ready
 
     def settings(self, agent: str) -> tuple[str, ...]:
         cli = self._clis.get(agent)
@@ -102,9 +102,9 @@ class AgentClis:
     def flags(self, agent: str) -> str:
         return self.cli(agent).auto_flags
 
-    def marked(self, agent: str) -> bool:
+    def uses_marker(self, agent: str) -> bool:
         """Whether its end is recognised only by a marker."""
-        return self.cli(agent).told_by is ToldBy.MARKER
+        return self.cli(agent).told_by is EndSignal.MARKER
 
     async def launch(
         self,
@@ -124,7 +124,7 @@ class AgentClis:
     def _launch(
         self, cli: AgentCli, cwd: str, conversation: str, resume: bool, spool: str
     ) -> Launch:
-        goes_on = resume and self._known_to(cli, conversation, cwd)
+        goes_on = resume and self._can_resume(cli, conversation, cwd)
         words = {CONVERSATION: conversation, PROMPT: PROMPT, PROMPT_FILE: PROMPT_FILE}
         argv = tuple(
             words.get(word) or word.replace(SPOOL, spool)
@@ -138,19 +138,19 @@ class AgentClis:
             argv = self._sandbox.around(argv, cwd, self._lent(cli, spool))
         return Launch(
             argv=argv,
-            env=dict(cli.sets) | self._passed(cli),
+            env=dict(cli.sets) | self._passed_variables(cli),
             files=dict(cli.files(spool)) if cli.files else {},
             stdin="prompt" if cli.prompt_by is PromptBy.STDIN else "terminal",
         )
 
-    def understood(self, agent: str, end: RunEnd, screen: str, at: datetime) -> RunEnd:
+    def with_limit(self, agent: str, end: RunEnd, screen: str, at: datetime) -> RunEnd:
         # Only the error message of a failed run is read, not the screen, which also shows the agent's work.
         if end.outcome is not Outcome.FAILED or end.limit is not None:
             return end
-        limit = limit_in(end.message, self.cli(agent).limits, at, self._zone)
+        limit = find_limit(end.message, self.cli(agent).limits, at, self._zone)
         return end.model_copy(update={"limit": limit}) if limit else end
 
-    def _passed(self, cli: AgentCli) -> dict[str, str]:
+    def _passed_variables(self, cli: AgentCli) -> dict[str, str]:
         """Return the variables of the bot's environment that the CLI receives."""
         names = (*cli.receives, *self._passed_on)
         passed = {name: self._environ[name] for name in names if self._environ.get(name)}
@@ -174,17 +174,17 @@ class AgentClis:
             writes=paths(cli.writes),
         )
 
-    def _known_to(self, cli: AgentCli, conversation: str, cwd: str) -> bool:
+    def _can_resume(self, cli: AgentCli, conversation: str, cwd: str) -> bool:
         """Whether the conversation can be continued: a run may have ended before it began, and no CLI continues one it
         does not know.
         """
         if not cli.resume or (cli.own_ids and not re.fullmatch(cli.own_ids, conversation)):
             return False
         return cli.keeps is None or conversation_exists(
-            cli.keeps, conversation, self._seen_from_outside(cli, cwd)
+            cli.keeps, conversation, self._outside_folders(cli, cwd)
         )
 
-    def _seen_from_outside(self, cli: AgentCli, cwd: str) -> Mapping[str, str]:
+    def _outside_folders(self, cli: AgentCli, cwd: str) -> Mapping[str, str]:
         """Return the folders outside of the sandbox in which an agent of this worktree stores its conversations."""
         if self._sandbox is None:
             return self._environ
@@ -247,7 +247,7 @@ class AgentClis:
             return _not_ready(cli.name, problem.reason, problem.remedy)
         return None
 
-    def _judged(
+    def _check_ready(
         self, cli: AgentCli, ready: AgentReady, repository: str, answered: bool
     ) -> AgentReady:
         """Check the version and login of a CLI that starts, and add its warnings."""
@@ -262,7 +262,9 @@ class AgentClis:
 
     async def _try_version(self, cli: AgentCli) -> AgentReady:
         program, *arguments = cli.version_command
-        environment = {name: self._environ[name] for name in _PANE if name in self._environ}
+        environment = {
+            name: self._environ[name] for name in _PANE_VARIABLES if name in self._environ
+        }
         words: tuple[str, ...] = (self._found(program) or program, *arguments)
         remedy = f"Run `{shlex.join(cli.version_command)}` yourself."
         if self._sandbox:
@@ -270,7 +272,7 @@ class AgentClis:
             remedy += " If it works there, name the folders it needs: SANDBOX_READ."
         try:
             version = await ask_version(words, environment | dict(cli.sets), self._seconds)
-        except NoVersion as failure:
+        except VersionUnavailable as failure:
             remedy = failure.remedy or remedy
             return _not_ready(cli.name, f"`{program}` {failure.reason}", remedy)
         return AgentReady(agent=cli.name, ok=True, version=version)
@@ -298,7 +300,7 @@ def _other(command: str) -> AgentCli:
     )
 
 
-def _untried(cli: AgentCli, program: Path, repository: Path) -> str:
+def _reason_not_to_start(cli: AgentCli, program: Path, repository: Path) -> str:
     """Return why it must not be started for a check; empty if it may."""
     if not cli.tried:
         return "It is not one that I know (GWT_AGENT_COMMAND)"

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from bot.core.runs import Limit
 
 LONGEST_SAYING = 300
-FURTHEST = timedelta(days=40)
+MAX_LIMIT_PERIOD = timedelta(days=40)
 """No limit lasts longer; a longer one was misread."""
 
 
@@ -42,14 +42,14 @@ _LENGTHS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
-def limit_in(
+def find_limit(
     text: str, ways: Iterable[LimitWords], at: datetime, local: tzinfo | None = None
 ) -> Limit | None:
     """Return the limit that an error reports, or None. `local`: the zone of the machine, used if none is named."""
     for way in ways:
         found = re.search(way.pattern, text, re.IGNORECASE)
         if found:
-            until = _sensible(found.groupdict(), at, local)
+            until = _plausible_end(found.groupdict(), at, local)
             return Limit(says=_sentence_from(text, found.start()), resets_at=until)
     return None
 
@@ -59,7 +59,7 @@ def _sentence_from(text: str, start: int) -> str:
     return " ".join(line.split())[:LONGEST_SAYING]
 
 
-def _sensible(
+def _plausible_end(
     told: Mapping[str, str | None], at: datetime, local: tzinfo | None
 ) -> datetime | None:
     # None for impossible times: an agent can write what it likes.
@@ -67,7 +67,7 @@ def _sensible(
         until = _until(told, at, local)
     except (ValueError, OverflowError):
         return None
-    return until if until is not None and at < until <= at + FURTHEST else None
+    return until if until is not None and at < until <= at + MAX_LIMIT_PERIOD else None
 
 
 def _until(told: Mapping[str, str | None], at: datetime, local: tzinfo | None) -> datetime | None:
@@ -77,7 +77,7 @@ def _until(told: Mapping[str, str | None], at: datetime, local: tzinfo | None) -
     if lasts := told.get("lasts"):
         return at + _length(lasts)
     if clock := told.get("clock"):
-        return _moment(clock, told.get("day") or "", _zone(told.get("zone"), local), at)
+        return _next_moment(clock, told.get("day") or "", _zone(told.get("zone"), local), at)
     return None
 
 
@@ -103,7 +103,7 @@ def _zone(name: str | None, local: tzinfo | None) -> tzinfo | None:
         return local
 
 
-def _moment(clock: str, day: str, zone: tzinfo | None, at: datetime) -> datetime | None:
+def _next_moment(clock: str, day: str, zone: tzinfo | None, at: datetime) -> datetime | None:
     """Return the next such moment."""
     time = _time_of_day(clock)
     here = at.astimezone(zone)

@@ -23,14 +23,14 @@ from adapters.processes import ProgramTimeout, run
 
 # What is known without starting it: its login, its user, and what a repository would make it run.
 
-MOST_BYTES = 1 << 20
+MAX_FILE_BYTES = 1 << 20
 """The most bytes read of a file somebody else wrote."""
 
 
 def logged_in(login: CliLogin | None, environ: Mapping[str, str]) -> bool:
     if login is None or any(environ.get(name) for name in login.variables):
         return True
-    return any(_holds(path_of(place, environ), login.keys) for place in login.places)
+    return any(_file_contains(path_of(place, environ), login.keys) for place in login.places)
 
 
 def conversation_exists(place: CliPlace, conversation: str, environ: Mapping[str, str]) -> bool:
@@ -62,7 +62,9 @@ def repository_settings(cli: AgentCli, files: Mapping[str, str]) -> tuple[str, .
     """Return a sentence for each file of the repository that affects the CLI."""
     there = (one for one in cli.settings if one.path in files)
     return tuple(
-        _sentence(cli, one) for one in there if not one.keys or _says(files[one.path], one.keys)
+        _sentence(cli, one)
+        for one in there
+        if not one.keys or _contains_any(files[one.path], one.keys)
     )
 
 
@@ -75,19 +77,19 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in found.group().split(".")) if found else ()
 
 
-def _holds(path: Path, keys: tuple[str, ...]) -> bool:
+def _file_contains(path: Path, keys: tuple[str, ...]) -> bool:
     """Whether the file exists and contains one of these words; without words, whether the file or folder exists."""
     try:
         if not path.is_file():
             return path.is_dir() and not keys
         with path.open("rb") as file:
-            text = file.read(MOST_BYTES).decode("utf-8", "replace")
+            text = file.read(MAX_FILE_BYTES).decode("utf-8", "replace")
     except OSError:
         return False
-    return not keys or _says(text, keys)
+    return not keys or _contains_any(text, keys)
 
 
-def _says(text: str, keys: tuple[str, ...]) -> bool:
+def _contains_any(text: str, keys: tuple[str, ...]) -> bool:
     return any(re.search(rf"\b{re.escape(key)}", text) for key in keys)
 
 
@@ -113,9 +115,9 @@ def claude_startup_questions(
             + ("" if answered else f" {_UNHEARD}")
             + " Run `claude` once in a terminal, or name the agent claude-print, which asks nothing."
         )
-    if not _trusted(_object(settings.get("projects")), Path(repository)):
+    if not _is_trusted(_object(settings.get("projects")), Path(repository)):
         warnings.append(
-            f"Claude Code has not been told to trust {repository}. {told} {_trusting(answered)}"
+            f"Claude Code has not been told to trust {repository}. {told} {_trust_remedy(answered)}"
         )
     key = environ.get("ANTHROPIC_API_KEY", "")
     approved = _object(settings.get("customApiKeyResponses")).get("approved")
@@ -127,7 +129,7 @@ def claude_startup_questions(
     return tuple(warnings)
 
 
-def _trusting(answered: bool) -> str:
+def _trust_remedy(answered: bool) -> str:
     # A temporary copy is a new folder each time, so its trust question cannot have been answered before.
     if answered:
         return "Run `claude` there once to be asked beforehand."
@@ -137,7 +139,7 @@ def _trusting(answered: bool) -> str:
     )
 
 
-def _trusted(projects: dict[str, object], repository: Path) -> bool:
+def _is_trusted(projects: dict[str, object], repository: Path) -> bool:
     # Trust in a folder includes everything below it, such as worktrees.
     folders = (str(folder) for folder in (repository, *repository.parents))
     return any(_object(projects.get(one)).get("hasTrustDialogAccepted") is True for one in folders)
@@ -163,7 +165,7 @@ def _object(value: object) -> dict[str, object]:
 _VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
 
 
-class NoVersion(Exception):  # noqa: N818 - what was found, rather than an error
+class VersionUnavailable(Exception):  # noqa: N818 - what was found, rather than an error
     """The program does not report a version. `reason` continues a sentence that begins with its name."""
 
     def __init__(self, reason: str, remedy: str = "") -> None:
@@ -179,7 +181,7 @@ async def ask_version(command: tuple[str, ...], env: Mapping[str, str], seconds:
             return await _ask_in(command, env, seconds, folder)
     except OSError as error:
         where = error.filename or gettempdir()
-        raise NoVersion(
+        raise VersionUnavailable(
             f"cannot be asked for its version: {where}: {error.strerror}.",
             "Make room for temporary files, or say by TMPDIR where they go.",
         ) from error
@@ -191,15 +193,15 @@ async def _ask_in(
     try:
         ended = await run(command, cwd=folder, env=env, merge=True, seconds=seconds)
     except ProgramTimeout as error:
-        raise NoVersion(f"did not tell its version within {seconds:g} seconds.") from error
+        raise VersionUnavailable(f"did not tell its version within {seconds:g} seconds.") from error
     except OSError as error:
-        raise NoVersion(
+        raise VersionUnavailable(
             f"cannot be started: {error.strerror}.",
             "Install it again, or name another agent: GWT_AGENT.",
         ) from error
     output = ended.out.text()
     if ended.code != 0:
-        raise NoVersion(f"fails: {_last_line(output) or f'exit code {ended.code}'}")
+        raise VersionUnavailable(f"fails: {_last_line(output) or f'exit code {ended.code}'}")
     found = _VERSION.search(output)
     return found.group() if found else ""
 

@@ -20,14 +20,14 @@ from pathlib import Path
 from adapters.commands.test_reports import TestReports
 from adapters.descendants import end_marked
 from adapters.files import UnsyncedDisk
-from adapters.processes import OMITTED, Output, RunningProgram, running, uninterrupted
+from adapters.processes import OMITTED, ProgramOutput, RunningProgram, run_uninterrupted, running
 from bot.core.checks import readable_output
 from bot.core.errors import Refused, Unavailable
 from bot.core.runs import Executed
 from bot.os_errors import require_disk_space
 from bot.ports import Sandbox
 
-ALLOWED = re.compile(
+ALLOWED_VARIABLES = re.compile(
     r"PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|TERM|XDG_CACHE_HOME"
     r"|VIRTUAL_ENV|PYENV_ROOT|CONDA_PREFIX|CARGO_HOME|RUSTUP_HOME|RUSTUP_TOOLCHAIN|GOPATH|GOROOT|GOCACHE|GOMODCACHE"
     r"|JAVA_HOME|GRADLE_USER_HOME|MAVEN_HOME|M2_HOME|DOTNET_ROOT|NVM_DIR|NVM_BIN|VOLTA_HOME|PNPM_HOME|BUN_INSTALL"
@@ -37,12 +37,12 @@ ALLOWED = re.compile(
 HEAD_BYTES, TAIL_BYTES = 256 * 1024, 512 * 1024
 LOG_LIMIT = 1024 * 1024
 SHOWN_BYTES = 16 * 1024
-MARKER = "GWT_COMMAND"
+MARKER_VARIABLE = "GWT_COMMAND"
 """Inherited by every descendant, even if it has left the process group."""
 GRACE_SECONDS = 2.0
 RESULT_SUFFIX = ".json"
 """Appended to the name of a test run's log, for the file with its report."""
-LARGEST_RESULT = 64 << 20
+MAX_RESULT_BYTES = 64 << 20
 
 
 class ShellCommands:
@@ -59,7 +59,9 @@ class ShellCommands:
         umask: int = -1,
         sandbox: Sandbox | None = None,
     ) -> None:
-        kept = {key: value for key, value in environment.items() if ALLOWED.fullmatch(key)}
+        kept = {
+            key: value for key, value in environment.items() if ALLOWED_VARIABLES.fullmatch(key)
+        }
         self._environment = kept | {"CI": "1"}
         self._mask = mask
         self._umask = umask
@@ -76,7 +78,7 @@ class ShellCommands:
             executed = await self._run(cwd, told, seconds, log, reported)
             report = await asyncio.to_thread(reported.read)
             executed = executed.model_copy(update={"report": report})
-            await asyncio.to_thread(self._keep, executed, Path(f"{log}{RESULT_SUFFIX}"))
+            await asyncio.to_thread(self._write_result, executed, Path(f"{log}{RESULT_SUFFIX}"))
         except OSError as error:
             raise Unavailable(
                 f"The test report of {log} failed: {error.strerror}", "Make room on the disk."
@@ -91,26 +93,26 @@ class ShellCommands:
     async def _run(
         self, cwd: str, command: str, seconds: float, log: str, reported: TestReports | None
     ) -> Executed:
-        marks = {MARKER: marker_of(cwd, log)}
+        marks = {MARKER_VARIABLE: marker_for(cwd, log)}
         # processes left by a bot that was killed would work in the same directory
         await end_marked(marks, grace=GRACE_SECONDS)
-        output = Output(HEAD_BYTES, TAIL_BYTES, listen=reported.listen if reported else None)
+        output = ProgramOutput(HEAD_BYTES, TAIL_BYTES, listen=reported.listen if reported else None)
         began = time.monotonic()
         async with self._started(cwd, command, marks, output, reported) as program:
             try:
                 code = await _exit_code(program, seconds)
                 if reported:
-                    await reported.written()
+                    await reported.wait_for_report()
             finally:
                 # not cancellable: survivors would work in a worktree that is passed on
-                await uninterrupted(end_marked(marks, program.pid, grace=GRACE_SECONDS))
+                await run_uninterrupted(end_marked(marks, program.pid, grace=GRACE_SECONDS))
             took = time.monotonic() - began
         if code:
             await asyncio.to_thread(
                 require_disk_space, command, Path(cwd), Path(tempfile.gettempdir())
             )
         said = readable_output(output.text()) if reported else output.text()
-        shown = await asyncio.to_thread(self._written, said, log)
+        shown = await asyncio.to_thread(self._write_log, said, log)
         return Executed(exit_code=code, seconds=took, output=shown, output_path=log)
 
     async def problem(self, cwd: str, command: str) -> str:
@@ -123,7 +125,7 @@ class ShellCommands:
         cwd: str,
         command: str,
         marks: Mapping[str, str],
-        output: Output,
+        output: ProgramOutput,
         reported: TestReports | None,
     ) -> AsyncGenerator[RunningProgram]:
         words: tuple[str, ...] = ("/bin/sh", "-c", command)
@@ -149,11 +151,11 @@ class ShellCommands:
                 raise Unavailable(f"the command could not be started: {error.strerror}") from error
             yield started
 
-    def _keep(self, executed: Executed, path: Path) -> None:
+    def _write_result(self, executed: Executed, path: Path) -> None:
         # Masked like everything else, because names of tests can contain anything.
         _write_private(path, self._mask(executed.model_dump_json()).encode("utf-8", "replace"))
 
-    def _written(self, said: str, log: str) -> str:
+    def _write_log(self, said: str, log: str) -> str:
         """Write the log, and return its end for display."""
         text = self._mask(said)
         content = _bounded(text.encode("utf-8", "replace"), LOG_LIMIT)
@@ -164,7 +166,7 @@ class ShellCommands:
         return text.encode("utf-8", "replace")[-SHOWN_BYTES:].decode("utf-8", "ignore")
 
 
-def marker_of(cwd: str, log: str) -> str:
+def marker_for(cwd: str, log: str) -> str:
     """Return a marker that is the same after a restart, so that processes left by the same command are found."""
     return hashlib.sha256(f"{cwd}\0{log}".encode()).hexdigest()
 
@@ -190,7 +192,7 @@ def _bounded(content: bytes, limit: int) -> bytes:
 def _saved_result(path: Path) -> Executed | None:
     try:
         with path.open("rb") as file:
-            return Executed.model_validate_json(file.read(LARGEST_RESULT))
+            return Executed.model_validate_json(file.read(MAX_RESULT_BYTES))
     except (OSError, ValueError):
         return None  # removed by the limits or incomplete: the tests are run once more
 

@@ -15,14 +15,14 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from adapters.files import read_plain
+from adapters.files import read_regular_file
 from bot.core.checks import Report, ReportReader, make_reporting
 
 MOST_FILES = 2_000
-LARGEST_REPORTS = 32 << 20
-LONGEST_LINE = 1 << 20
+MAX_REPORTS_BYTES = 32 << 20
+MAX_LINE_LENGTH = 1 << 20
 _CODE = Path(__file__).parent / "reporting"
-_TREE_REPORTS = ("surefire-reports", "failsafe-reports")
+_MAVEN_REPORT_FOLDERS = ("surefire-reports", "failsafe-reports")
 """Folders in which Maven always writes, below `target`."""
 _WRITES_LATE, _LAST_WRITE_SECONDS = "bats", 2.0
 _NOT_LOOKED_INTO = frozenset({".git", "node_modules", ".venv", "venv", "src", ".worktrees"})
@@ -62,11 +62,11 @@ class TestReports:
     def listen(self, chunk: bytes) -> None:
         """Receive output of the command, because some runners report nowhere else."""
         *lines, self._line = (self._line + chunk).split(b"\n")
-        self._line = self._line[-LONGEST_LINE:]
+        self._line = self._line[-MAX_LINE_LENGTH:]
         for line in lines:
             self._reader.printed(line.decode("utf-8", "replace"), self._runners)
 
-    async def written(self) -> None:
+    async def wait_for_report(self) -> None:
         """Wait a moment for bats, which ends before the program that writes its report."""
         if _WRITES_LATE not in self._runners:
             return
@@ -101,7 +101,7 @@ class TestReports:
         found: list[Path] = []
         for folder, names, files in os.walk(self._cwd):
             names[:] = [name for name in names if name not in _NOT_LOOKED_INTO]
-            if os.path.basename(folder) in _TREE_REPORTS:  # noqa: PTH119 - a string of os.walk
+            if os.path.basename(folder) in _MAVEN_REPORT_FOLDERS:  # noqa: PTH119 - a string of os.walk
                 found += [Path(folder, name) for name in files if name.startswith("TEST-")]
         return found[:MOST_FILES]
 
@@ -119,6 +119,6 @@ def _text(path: Path, since: float = 0.0) -> str:
         # a second of tolerance, because file systems round times
         if path.lstat().st_mtime < since - 1:
             return ""
-        return read_plain(path, LARGEST_REPORTS).decode("utf-8", "replace")
+        return read_regular_file(path, MAX_REPORTS_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""

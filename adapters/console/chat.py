@@ -44,7 +44,7 @@ from bot.ports import Deliver
 
 # How a console is used: interactively or by a script, on which project, and whether it waits after each line.
 
-WaitForRest = Callable[[Thread], Awaitable[ThreadStanding]]
+WaitUntilIdle = Callable[[Thread], Awaitable[ThreadStanding]]
 """Returns when the thread's session cannot continue without a person."""
 
 
@@ -92,11 +92,11 @@ class ConsoleChat:
         *,
         lines: ConsoleInput | None = None,
         out: TextIO | None = None,
-        manner: ConsoleOptions | None = None,
+        options: ConsoleOptions | None = None,
     ) -> None:
         self._folder = home / "console"
         self._person = person
-        self._manner = manner or ConsoleOptions()
+        self._manner = options or ConsoleOptions()
         # None follows sys.stdout, which is replaced while a line is being typed
         self._screen = ConsoleScreen(None if out is sys.stdout else out)
         self._lines = lines or self._lines_of_stdin()
@@ -116,10 +116,10 @@ class ConsoleChat:
         """Whether something was requested or decided."""
 
     @property
-    def manner(self) -> ConsoleOptions:
+    def options(self) -> ConsoleOptions:
         return self._manner
 
-    def works_on(self, repository: str) -> None:
+    def set_repository(self, repository: str) -> None:
         """Set the folder that requests are about."""
         self._manner = replace(self._manner, repository=repository)
 
@@ -133,37 +133,39 @@ class ConsoleChat:
         """The current thread."""
         return self._transcript.current.thread
 
-    async def listen(self, deliver: Deliver, rest: WaitForRest | None = None) -> None:
+    async def listen(self, deliver: Deliver, wait: WaitUntilIdle | None = None) -> None:
         """Handle every line until the person leaves or the pipe ends.
 
         `rest` is awaited after each line if the options say so.
         """
-        with self._above_the_line():
-            await self._transcript.remind()
+        with self._printing_above_prompt():
+            await self._transcript.show_reminder()
             try:
                 while True:
-                    await self._take(await self._next(self._branches.prompt), deliver)
-                    if rest and self._manner.waits:
-                        await self.rested(rest)
+                    await self._handle_line_safely(await self._next(self._branches.prompt), deliver)
+                    if wait and self._manner.waits:
+                        await self.wait_until_idle(wait)
             except _PersonLeft:
-                if self.by_hand and not self._over.is_set():
-                    await self._transcript.say("Agents go on without you. Come back any time.")
-            if not (self.by_hand or self._manner.leaves):
+                if self.is_interactive and not self._over.is_set():
+                    await self._transcript.print_message(
+                        "Agents go on without you. Come back any time."
+                    )
+            if not (self.is_interactive or self._manner.leaves):
                 await asyncio.Event().wait()
 
-    async def rested(self, rest: WaitForRest) -> ThreadStanding:
+    async def wait_until_idle(self, wait: WaitUntilIdle) -> ThreadStanding:
         """Wait until the current session cannot continue without a person, and its cards were shown."""
         while True:
             thread = self.elsewhere or self.thread
-            standing = self.standings[thread.key] = await rest(thread)
+            standing = self.standings[thread.key] = await wait(thread)
             if thread == (self.elsewhere or self.thread):
                 return standing
 
-    async def do(self, thread: Thread, event: FromPeople, deliver: Deliver) -> None:
+    async def deliver_event(self, thread: Thread, event: FromPeople, deliver: Deliver) -> None:
         """Deliver an event that was not typed."""
-        await self._taken(thread, event, deliver)
+        await self._deliver(thread, event, deliver)
 
-    def begin(self) -> Thread:
+    def begin_thread(self) -> Thread:
         """Start a new thread for a new session and make it current."""
         return self._transcript.current.begin()
 
@@ -185,10 +187,10 @@ class ConsoleChat:
     async def show(self, thread: Thread, card: Card) -> None:
         if self._manner.only_own and thread != self.thread:
             return
-        await self._transcript.put(thread, card)
+        await self._transcript.show_card(thread, card)
         if thread == self._transcript.current.thread:
             self._lines.saw(card)
-            self._end(card)
+            self._note_end(card)
 
     async def open(self, thread: Thread, card: Card) -> Thread:
         """Return the thread started by the card; its id is derived from the card's key, so that repeating is safe.
@@ -198,7 +200,7 @@ class ConsoleChat:
         root = uuid5(NAMESPACE_URL, f"{thread.platform}:{thread.channel}:{card.key}")
         opened = thread.model_copy(update={"root": str(root)})
         if self._transcript.current.has_ended and thread == self._transcript.current.thread:
-            await self._transcript.follow_to(opened, card)
+            await self._transcript.switch_with_card(opened, card)
         else:
             await self.show(opened, card)
         return opened
@@ -208,13 +210,13 @@ class ConsoleChat:
             thread == self.thread or not self._manner.only_own or not thread.root
         ):
             self.refused = isinstance(card, AnswerCard) and card.tone is Tone.FAILURE
-            await self._transcript.put_aside(thread, card)
+            await self._transcript.show_private(thread, card)
             self._lines.saw(card)
 
-    async def tell(self, *sentences: str) -> None:
+    async def print_sentences(self, *sentences: str) -> None:
         """Print sentences of the program itself, outside of any session."""
         for sentence in sentences:
-            await self._transcript.say(sentence)
+            await self._transcript.print_message(sentence)
 
     async def turn_to(self, thread: Thread) -> None:
         """Make this the current thread."""
@@ -229,7 +231,7 @@ class ConsoleChat:
         return Transcript(self._folder, self._person, self._screen, self._manner.channel)
 
     @property
-    def by_hand(self) -> bool:
+    def is_interactive(self) -> bool:
         """Whether somebody sits at a terminal; otherwise lines come from a pipe."""
         return self._lines.by_hand
 
@@ -238,11 +240,11 @@ class ConsoleChat:
             return TerminalInput(self._folder / "history", self)
         return PipeInput(sys.stdin, self._screen)
 
-    def _above_the_line(self) -> AbstractContextManager[None]:
+    def _printing_above_prompt(self) -> AbstractContextManager[None]:
         """Print above the line being typed, never inside it."""
-        return patch_stdout(raw=True) if self.by_hand else nullcontext()
+        return patch_stdout(raw=True) if self.is_interactive else nullcontext()
 
-    def below(
+    def toolbar(
         self, width: int, height: int, notice: str = "", picked: int = 0
     ) -> StyleAndTextTuples:
         """Return what is shown below the line being typed."""
@@ -263,7 +265,7 @@ class ConsoleChat:
         tasks = tuple(task.key for task in status.tasks) if status else ()
         return complete_line(line, self._manner.words, tasks, self._transcript.sessions)
 
-    def _end(self, card: Card) -> None:
+    def _note_end(self, card: Card) -> None:
         if self._manner.until_over and ends_thread(card):
             self._over.set()
 
@@ -276,8 +278,8 @@ class ConsoleChat:
     async def _line_or_end(self, prompt: str) -> str | None:
         """Return the next line; None at the end of input, or when the awaited session has ended."""
         if not self._manner.until_over:
-            return await self._lines.next(prompt)
-        line = asyncio.ensure_future(self._lines.next(prompt))
+            return await self._lines.next_line(prompt)
+        line = asyncio.ensure_future(self._lines.next_line(prompt))
         over = asyncio.ensure_future(self._over.wait())
         try:
             await asyncio.wait({line, over}, return_when=asyncio.FIRST_COMPLETED)
@@ -287,58 +289,60 @@ class ConsoleChat:
                 task.cancel()
             await asyncio.gather(line, over, return_exceptions=True)
 
-    async def _take(self, line: str, deliver: Deliver) -> None:
+    async def _handle_line_safely(self, line: str, deliver: Deliver) -> None:
         try:
-            await self._hear(line, deliver)
+            await self._handle_line(line, deliver)
         except PortError as problem:
             self.errors += 1
             reason = sentences(f"I could not take that: {problem.reason}", problem.remedy)
-            await self._transcript.say(reason, style="bold red")
+            await self._transcript.print_message(reason, style="bold red")
 
-    async def _taken(self, thread: Thread, event: FromPeople, deliver: Deliver) -> None:
+    async def _deliver(self, thread: Thread, event: FromPeople, deliver: Deliver) -> None:
         if not await deliver(thread, event):
             self.errors += 1
         elif not isinstance(event, Commanded):
             self.moved = True
 
-    async def _hear(self, line: str, deliver: Deliver) -> None:
+    async def _handle_line(self, line: str, deliver: Deliver) -> None:
         current = self._transcript.current
         if line == SWITCH_LINE:
             await self._switch(deliver)
             return
-        if not self.by_hand and ARROW_KEY in line:
-            await self._wrong(
+        if not self.is_interactive and ARROW_KEY in line:
+            await self._reject_line(
                 "Choosing with arrow keys needs a terminal. Write the number instead."
             )
             return
         if not line.strip() and self._transcript.just_changed:
-            await self._transcript.say("That came just now. Press Enter again if you agree.")
+            await self._transcript.print_message(
+                "That came just now. Press Enter again if you agree."
+            )
             return
-        match self._branches.meaning(line, self._transcript.open_card):
+        match self._branches.interpret(line, self._transcript.open_card):
             case typed.Leaving():
                 raise _PersonLeft
             case Command() as command:
-                await self._taken(
+                await self._deliver(
                     current.thread, Commanded(**self.mark(), command=command), deliver
                 )
             case typed.PressedChoice() as press:
                 await self._press(press, deliver)
             case typed.FreeText(text=text):
-                await self._taken(current.for_talk(), self.request(text), deliver)
+                await self._deliver(current.thread_for_text(), self.request(text), deliver)
             case typed.NoMeaning(why=why):
-                await self._wrong(why)
+                await self._reject_line(why)
 
-    async def _wrong(self, why: str) -> None:
+    async def _reject_line(self, why: str) -> None:
         self.errors += 1
-        await self._transcript.say(why)
+        await self._transcript.print_message(why)
 
     async def _switch(self, deliver: Deliver) -> None:
         """Switch to branch mode or back. Agents are not affected."""
         if command := self._branches.switch():
             event = Commanded(**self.mark(), command=command)
-            await self._taken(self._transcript.current.thread, event, deliver)
+            await self._deliver(self._transcript.current.thread, event, deliver)
         else:
-            await self._transcript.say("Back in the conversation.")
+            await self._transcript.print_message("Back in the conversation.")
 
     async def _press(self, press: typed.PressedChoice, deliver: Deliver) -> None:
         """Ask what the choice needs first, then press it. A stop command is also accepted as an answer."""
@@ -346,17 +350,17 @@ class ConsoleChat:
         if choice.asks and not text:
             text = (await self._next(f"{on_one_line(choice.asks)} ")).strip()
             if not text:
-                await self._transcript.say("Nothing was changed.")
+                await self._transcript.print_message("Nothing was changed.")
                 return
         answer = (
             await self._next(f"{on_one_line(choice.confirm)} [y/N] ") if choice.confirm else "y"
         )
-        if typed.stops(text) or typed.stops(answer):
+        if typed.is_stop(text) or typed.is_stop(answer):
             stop = Commanded(**self.mark(), command=Command(word=Word.STOP))
-            await self._taken(thread, stop, deliver)
-        elif typed.agrees(answer):
+            await self._deliver(thread, stop, deliver)
+        elif typed.is_yes(answer):
             chosen = ", ".join(press.answers.values()) or choice.label
-            await self._transcript.say(f"You chose: {on_one_line(chosen)}.")
+            await self._transcript.print_message(f"You chose: {on_one_line(chosen)}.")
             pressed = Pressed(
                 **self.mark(),
                 verb=choice.verb,
@@ -364,9 +368,9 @@ class ConsoleChat:
                 text=text,
                 answers=press.answers,
             )
-            await self._taken(thread, pressed, deliver)
+            await self._deliver(thread, pressed, deliver)
         else:
-            await self._transcript.say("Nothing was changed.")
+            await self._transcript.print_message("Nothing was changed.")
 
     def mark(self) -> EventMark:
         return {"id": uuid4().hex, "at": datetime.now(UTC), "by": self._person}
@@ -401,11 +405,11 @@ class BranchPrompt:
         self.on = listed is not None
         return listed
 
-    def meaning(self, line: str, card: Card | None) -> typed.LineMeaning:
+    def interpret(self, line: str, card: Card | None) -> typed.LineMeaning:
         """Return the meaning of a line: as in the conversation, but in branch mode a word is the name of a branch, and
         sentences are rejected.
         """
-        meant = typed.meaning_of(line, card)
+        meant = typed.interpret_line(line, card)
         if not (self.on and isinstance(meant, typed.FreeText)):
             return meant
         if command := parse_command(f"{_SHOW_COMMAND} {meant.text}"):

@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import CodeBlock, Heading, Markdown, MarkdownElement
 
-from adapters.console.rendering import BarredText
+from adapters.console.rendering import QuotedText
 from bot.core.text import clean
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
@@ -47,23 +47,23 @@ def _show_hidden_parts(tokens: Sequence[_Token]) -> None:
             _show_hidden_parts(token.children)
 
 
-class _LeftHeading(Heading):
+class _LeftAlignedHeading(Heading):
     """Headings aligned left at every level."""
 
     LEVEL_ALIGN: ClassVar = dict.fromkeys(Heading.LEVEL_ALIGN, "left")
 
 
-class _BarredCode(CodeBlock):
+class _PlainCode(CodeBlock):
     """Code without a background colour, which would be unreadable in some terminal themes."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield BarredText(str(self.text))
+        yield QuotedText(str(self.text))
 
 
 class _Document(Markdown):
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {
         **Markdown.elements,
-        "heading_open": _LeftHeading,
-        "fence": _BarredCode,
-        "code_block": _BarredCode,
+        "heading_open": _LeftAlignedHeading,
+        "fence": _PlainCode,
+        "code_block": _PlainCode,
     }

@@ -45,7 +45,7 @@ class ConsoleInput(Protocol):
     by_hand: bool
     """Whether somebody sits at a terminal."""
 
-    async def next(self, prompt: str) -> str | None:
+    async def next_line(self, prompt: str) -> str | None:
         """Return the next line; empty if the person agrees to the proposal, None at the end of input."""
         ...
 
@@ -65,7 +65,7 @@ class PipeInput:
         self._pending = b""
         self._ended = False
 
-    async def next(self, prompt: str) -> str | None:
+    async def next_line(self, prompt: str) -> str | None:
         if prompt != PROMPT:
             self._screen.write(self._screen.rendered(Words(prompt)))
         while (line := await self._line()) is not None:
@@ -112,7 +112,7 @@ async def _wait_until_readable(descriptor: int) -> None:
 class ConversationView(Protocol):
     """What the keyboard input needs from the conversation."""
 
-    def below(self, width: int, height: int, notice: str, picked: int) -> StyleAndTextTuples:
+    def toolbar(self, width: int, height: int, notice: str, picked: int) -> StyleAndTextTuples:
         """Return what is shown below the line.
 
         `notice`: a message of the input itself; `picked`: number chosen with the arrow keys, from 1.
@@ -153,7 +153,7 @@ class TerminalInput:
         self._talk: PromptSession[str] | None = None
         self._question: PromptSession[str] | None = None
 
-    async def next(self, prompt: str) -> str | None:
+    async def next_line(self, prompt: str) -> str | None:
         session = self._session(prompt)
         draft, self._draft, self._leaving, self._picked = self._draft, "", False, 0
         try:
@@ -192,16 +192,16 @@ class TerminalInput:
     def _toolbar(self) -> StyleAndTextTuples:
         size = get_app().output.get_size()
         notice = _LEAVING_NOTICE if self._leaving else ""
-        return self._view.below(size.columns, size.rows, notice, self._chosen())
+        return self._view.toolbar(size.columns, size.rows, notice, self._selected())
 
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()
         typing = ~Condition(lambda: get_app().layout.is_searching)
         keys.add(Keys.Escape, filter=typing)(self._stop)
-        keys.add(Keys.ControlC)(self._interrupted)
-        keys.add(Keys.SIGINT)(self._interrupted)
+        keys.add(Keys.ControlC)(self._handle_interrupt)
+        keys.add(Keys.SIGINT)(self._handle_interrupt)
         empty = typing & Condition(lambda: not get_app().current_buffer.text)
-        picked = empty & Condition(lambda: self._chosen() > 0)
+        picked = empty & Condition(lambda: self._selected() > 0)
         keys.add(Keys.Down, filter=empty & Condition(lambda: bool(self._view.picks())))(self._down)
         keys.add(Keys.Up, filter=picked)(self._up)
         keys.add(Keys.Enter, filter=picked)(self._take)
@@ -209,7 +209,7 @@ class TerminalInput:
         keys.add(Keys.Tab, filter=typing & ~command)(self._switch)
         return keys
 
-    def _chosen(self) -> int:
+    def _selected(self) -> int:
         # The selection is reset as soon as the choices change or something is typed.
         if self._picked and (self._view.picks() != self._offered or get_app().current_buffer.text):
             self._picked = 0
@@ -217,7 +217,7 @@ class TerminalInput:
 
     def _down(self, event: KeyPressEvent) -> None:
         del event
-        chosen, self._offered = self._chosen(), self._view.picks()
+        chosen, self._offered = self._selected(), self._view.picks()
         self._picked = min(chosen + 1, len(self._offered))
 
     def _up(self, event: KeyPressEvent) -> None:
@@ -245,7 +245,7 @@ class TerminalInput:
         event.current_buffer.reset()
         event.app.exit(result="stop")
 
-    def _interrupted(self, event: KeyPressEvent) -> None:
+    def _handle_interrupt(self, event: KeyPressEvent) -> None:
         # Never quits by surprise: the first press clears the line, the next explains how to leave, the last leaves.
         if event.current_buffer.text:
             event.current_buffer.reset()
@@ -352,7 +352,7 @@ def _argument_names(told: str, tasks: Sequence[str], sessions: Sequence[str]) ->
 
 WELCOME_CARD = "welcome"
 """The key of the card that lists what is unfinished."""
-MOST_CHOICES = 20
+MAX_CHOICES = 20
 """The most choices it makes. A demo that needs more would not end."""
 _DEMO_THREAD = Thread(platform="console", channel="terminal", root="auto")
 
@@ -375,13 +375,13 @@ class DemoInput:
         self._pressed: Card | None = None
         self._news = asyncio.Event()
 
-    async def next(self, prompt: str) -> str | None:
+    async def next_line(self, prompt: str) -> str | None:
         if prompt != PROMPT:
             return self._type(prompt, "y")
         if not self._asked:
             self._asked = True
             return self._type(prompt, self._request)
-        while not self._over and self._pressed_so_far < MOST_CHOICES:
+        while not self._over and self._pressed_so_far < MAX_CHOICES:
             card = self._open.newest(_DEMO_THREAD)
             number = _proposed_number(card) if card and card != self._pressed else 0
             if not number:
@@ -398,7 +398,7 @@ class DemoInput:
     def saw(self, card: Card) -> None:
         # unfinished work from an earlier start continues, and nothing new is requested
         self._asked = self._asked or card.key == WELCOME_CARD
-        self._open.take(_DEMO_THREAD, card)
+        self._open.note_shown(_DEMO_THREAD, card)
         self._over = self._over or ends_thread(card)
         if isinstance(card, SummaryCard):
             self.completed = card.result.overall_status is OverallStatus.COMPLETE

@@ -32,7 +32,7 @@ _MOVING = frozenset(
 StyledText = tuple[str, str]
 
 
-def changes_between(old: StatusCard, new: StatusCard) -> list[Words]:
+def status_changes(old: StatusCard, new: StatusCard) -> list[Words]:
     """Return one line for each change."""
     before = {task.key: task.state for task in old.tasks}
     lines = [_moved(task) for task in new.tasks if task.state != before.get(task.key)]
@@ -49,10 +49,10 @@ def _moved(task: TaskLine) -> Words:
         f"{task.key}  {on_one_line(task.name)}  ", style="default"
     )
     note = f", {on_one_line(task.note)}" if task.note else ""
-    return words.append(f"{_in_words(task.state)}{note}", style="dim")
+    return words.append(f"{_state_words(task.state)}{note}", style="dim")
 
 
-def _in_words(state: str) -> str:
+def _state_words(state: str) -> str:
     """Convert NeedsContinuation to needs continuation."""
     return "".join(f" {c.lower()}" if c.isupper() else c for c in state).strip()
 
@@ -123,13 +123,13 @@ def _task_lines(tasks: Sequence[TaskLine], room: int) -> Iterator[list[StyledTex
     if len(tasks) > room:
         chosen = sorted(tasks, key=lambda task: task.state not in _MOVING)[: room - 1]
     names = min(40, max(cell_len(on_one_line(task.name)) for task in chosen))
-    states = max(len(_in_words(task.state)) for task in chosen)
+    states = max(len(_state_words(task.state)) for task in chosen)
     for task in tasks:
         if task in chosen:
             yield _task_line(task, names, states)
     rest = [task for task in tasks if task not in chosen]
     if rest:
-        counts = Counter(_in_words(task.state) for task in rest)
+        counts = Counter(_state_words(task.state) for task in rest)
         yield [("class:faint", "  and " + ", ".join(f"{n} {state}" for state, n in counts.items()))]
 
 
@@ -139,7 +139,7 @@ def _task_line(task: TaskLine, names: int, states: int) -> list[StyledText]:
     return [
         (f"class:{task.state.lower()}", f"{mark} "),
         ("", f"{task.key}  {_cut(on_one_line(task.name), names)}  "),
-        ("class:faint", f"{_in_words(task.state):{states}}  {duration(task.seconds):>10}"),
+        ("class:faint", f"{_state_words(task.state):{states}}  {duration(task.seconds):>10}"),
         ("class:faint", f"  │ {on_one_line(tail)}" if tail else f"  {on_one_line(task.note)}"),
     ]
 

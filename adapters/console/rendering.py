@@ -109,10 +109,10 @@ def origin_line(origin: str, private: bool = False) -> Words:
 
 def title_line(text: str, tone: Tone) -> Grid:
     mark, style = TONES[tone]
-    return _hanging(Words(mark, style=style), Words(on_one_line(text), style="bold"))
+    return _hanging_indent(Words(mark, style=style), Words(on_one_line(text), style="bold"))
 
 
-def _hanging(mark: Words, text: Words) -> Grid:
+def _hanging_indent(mark: Words, text: Words) -> Grid:
     """Return a mark and a text whose further lines are indented below the first."""
     grid = Grid.grid(padding=(0, 1, 0, 0))
     grid.add_column(no_wrap=True)
@@ -150,11 +150,13 @@ def _element(element: Element, name: SessionName) -> RenderableType:
         case Fields(pairs=pairs):
             return _fields(pairs)
         case Bullets(items=items):
-            return Group(*(_hanging(Words("•", style="dim"), Words(clean(item))) for item in items))
+            return Group(
+                *(_hanging_indent(Words("•", style="dim"), Words(clean(item))) for item in items)
+            )
         case Table():
             return _table(element)
         case Code(text=text):
-            return BarredText(clean(text))
+            return QuotedText(clean(text))
         case Prose(markdown=markdown):
             # importing rich.markdown and its parser takes longer than showing a list
             from adapters.console.documents import render_document
@@ -174,14 +176,14 @@ def _entry(entry: Entry) -> Grid:
     for choice in entry.choices:
         if said := typed_equivalent(choice):
             text.append(f"  {said}", style="cyan")
-    return _hanging(Words("•", style="dim"), text)
+    return _hanging_indent(Words("•", style="dim"), text)
 
 
 def _pointer(pointer: Pointer, name: SessionName) -> Grid:
     # The session's name is shown, because nothing in a terminal can be clicked.
     text = Words(on_one_line(pointer.text))
     text.append(f"  session {on_one_line(name(pointer.thread))}", style="dim")
-    return _hanging(Words("→", style="dim"), text)
+    return _hanging_indent(Words("→", style="dim"), text)
 
 
 def _fields(pairs: Sequence[tuple[str, str]]) -> Grid:
@@ -256,7 +258,7 @@ def on_one_line(text: str) -> str:
     return " ".join(clean(text).split())
 
 
-class BarredText:
+class QuotedText:
     """A literal text with a bar on its left that marks it as a quotation."""
 
     def __init__(self, text: str) -> None:
@@ -274,7 +276,7 @@ class BarredText:
 # Where the console writes: with the terminal's width and colours, or as plain text into a pipe.
 
 PIPE_WIDTH = 100
-WIDEST = 120
+MAX_WIDTH = 120
 """Longer lines are hard to read, however wide the window is."""
 
 _THEME = Theme(
@@ -303,7 +305,7 @@ class ConsoleScreen:
 
     @property
     def width(self) -> int:
-        return min(Console().size.width, WIDEST) if self.terminal else PIPE_WIDTH
+        return min(Console().size.width, MAX_WIDTH) if self.terminal else PIPE_WIDTH
 
     def rendered(self, *parts: RenderableType) -> str:
         """Return what would be written, as text."""

@@ -14,7 +14,7 @@ from uuid import uuid4
 from rich.console import Group, RenderableType
 from rich.text import Text as Words
 
-from adapters.console.progress import changes_between
+from adapters.console.progress import status_changes
 from adapters.console.rendering import (
     ConsoleScreen,
     on_one_line,
@@ -69,7 +69,7 @@ class CurrentThread:
             return self._begin()
         return self._kept.thread
 
-    def for_talk(self) -> Thread:
+    def thread_for_text(self) -> Thread:
         """Return the thread for free text: a new one if the last session is over."""
         if self._kept and self._kept.over:
             return self._begin()
@@ -121,9 +121,9 @@ class Transcript:
         self._turn = asyncio.Lock()
         self._changed_at = -_UNREAD_SECONDS
         for old in self._shown:
-            self._call(old.thread, old.session)
+            self._name_session(old.thread, old.session)
             if old.open:
-                self._open.take(old.thread, old.open)
+                self._open.note_shown(old.thread, old.open)
 
     @property
     def open_card(self) -> Card | None:
@@ -143,28 +143,28 @@ class Transcript:
     def status(self) -> StatusCard | None:
         return self._standing.get(self.current.thread.key)
 
-    async def put(self, thread: Thread, card: Card) -> None:
+    async def show_card(self, thread: Thread, card: Card) -> None:
         """Print the card, unless it is already shown unchanged."""
         async with self._turn:
-            new, last = showing_of(thread, card), self._shown.last(thread, card.key)
-            self._call(thread, new.session)
+            new, last = make_showing(thread, card), self._shown.last(thread, card.key)
+            self._name_session(thread, new.session)
             if last is None or last.digest != new.digest:
                 await self._print(self._parts(thread, card, new, last))
-                self._shown.note(new)
-            self._heed(thread, card)
+                self._shown.record(new)
+            self._update_state(thread, card)
 
-    async def put_aside(self, thread: Thread, card: Card) -> None:
+    async def show_private(self, thread: Thread, card: Card) -> None:
         """Print a card that only this person sees."""
         async with self._turn:
             await self._print([Words(""), self._drawn(thread, card, private=True)])
-            self._open.take(thread, card)
+            self._open.note_shown(thread, card)
 
-    async def say(self, text: str, style: str = "dim") -> None:
+    async def print_message(self, text: str, style: str = "dim") -> None:
         """Print a message of the console itself."""
         async with self._turn:
             await self._print([Words(text, style=style)])
 
-    async def remind(self) -> None:
+    async def show_reminder(self) -> None:
         """Show the card that still waits for the person, after a restart or a switch of sessions.
 
         Questions and plans are printed in full, because Enter must refer to something on the screen.
@@ -180,14 +180,14 @@ class Transcript:
 
     async def turn_to(self, thread: Thread) -> None:
         self.current.turn_to(thread)
-        await self.say(f"Now in session {self._name(thread)}.")
-        await self.remind()
+        await self.print_message(f"Now in session {self._name(thread)}.")
+        await self.show_reminder()
 
-    async def follow_to(self, thread: Thread, card: Card) -> None:
+    async def switch_with_card(self, thread: Thread, card: Card) -> None:
         """Switch to the thread that the bot has started for a request made after the session had ended."""
         self.current.turn_to(thread)
-        await self.put(thread, card)
-        await self.say(f"Now in session {self._name(thread)}.")
+        await self.show_card(thread, card)
+        await self.print_message(f"Now in session {self._name(thread)}.")
 
     def _parts(
         self, thread: Thread, card: Card, new: Showing, last: Showing | None
@@ -220,7 +220,7 @@ class Transcript:
         if last is None or old is None or card.anew:
             still = card.model_copy(update={"choices": ()})
             return [Words(""), self._drawn(thread, still)]
-        lines = changes_between(old, card)
+        lines = status_changes(old, card)
         return [Group(origin_line(origin), *lines)] if origin and lines else [*lines]
 
     async def _print(self, parts: list[RenderableType]) -> None:
@@ -228,10 +228,10 @@ class Transcript:
         if parts:
             self._screen.write(await asyncio.to_thread(self._screen.rendered, *parts))
 
-    def _heed(self, thread: Thread, card: Card) -> None:
+    def _update_state(self, thread: Thread, card: Card) -> None:
         """Update open cards, standing and current thread from the card."""
         before = self.open_card
-        self._open.take(thread, card)
+        self._open.note_shown(thread, card)
         if self.open_card not in (before, None):
             self._changed_at = time.monotonic()
         if isinstance(card, StatusCard):
@@ -244,7 +244,7 @@ class Transcript:
     def _origin(self, thread: Thread) -> str:
         return "" if thread == self.current.thread else self._name(thread)
 
-    def _call(self, thread: Thread, session: str) -> None:
+    def _name_session(self, thread: Thread, session: str) -> None:
         if session:
             self._names[thread.key] = session
 
@@ -264,7 +264,7 @@ def _make_private_folder(folder: Path) -> None:
 
 # Which cards were already shown, across restarts, so that none is printed twice.
 
-LARGEST_FILE = 1_000_000
+MAX_FILE_BYTES = 1_000_000
 """Bytes. A larger file is rewritten with its newer half."""
 _SOME_TIME = datetime.fromtimestamp(0, UTC)
 
@@ -281,7 +281,7 @@ class Showing(Fact):
     """The session of the thread, if the card names it."""
 
 
-def showing_of(thread: Thread, card: Card) -> Showing:
+def make_showing(thread: Thread, card: Card) -> Showing:
     """Return the record of a shown card."""
     if isinstance(card, StatusCard) and not card.anew:
         card = _without_ticks(card)
@@ -328,7 +328,7 @@ def _digest(card: Card) -> str:
 
 class ShownCards:
     def __init__(self, path: Path) -> None:
-        self._file = JsonLines(path, Showing, largest=LARGEST_FILE)
+        self._file = JsonLines(path, Showing, largest=MAX_FILE_BYTES)
         self._last: dict[tuple[str, str], Showing] = {}
         with suppress(Unavailable):
             for old in self._file.read():
@@ -341,7 +341,7 @@ class ShownCards:
         """Iterate over the last record of every card, newest last."""
         return iter(tuple(self._last.values()))
 
-    def note(self, new: Showing) -> None:
+    def record(self, new: Showing) -> None:
         self._remember(new)
         # the card is on the screen, and failing would only print it again; until a restart it is remembered
         with suppress(Unavailable):

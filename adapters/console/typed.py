@@ -49,7 +49,7 @@ class NoMeaning:
 LineMeaning = Leaving | Command | PressedChoice | FreeText | NoMeaning
 
 
-def meaning_of(line: str, card: Card | None) -> LineMeaning:
+def interpret_line(line: str, card: Card | None) -> LineMeaning:
     """Return the meaning of a line; `card` is the newest open one."""
     text = line.strip()
     if text.lower() in _LEAVING_WORDS:
@@ -66,12 +66,12 @@ def meaning_of(line: str, card: Card | None) -> LineMeaning:
     return _meaning_of_number(text, numbered, card) if numbered else FreeText(text)
 
 
-def agrees(line: str) -> bool:
+def is_yes(line: str) -> bool:
     """Whether the line is a yes to «are you sure?»"""
     return line.strip().lower() in _YES_WORDS
 
 
-def stops(line: str) -> bool:
+def is_stop(line: str) -> bool:
     """Whether the line is a stop command, which counts as an answer to any question."""
     command = parse_command(line)
     return command is not None and command.word is Word.STOP
@@ -197,7 +197,7 @@ class OpenCards:
     def __init__(self) -> None:
         self._cards: dict[tuple[str, str], Card] = {}
 
-    def take(self, thread: Thread, card: Card) -> None:
+    def note_shown(self, thread: Thread, card: Card) -> None:
         """Record that a card was shown. It becomes the newest one even if unchanged."""
         self._cards.pop((thread.key, card.key), None)
         if ends_thread(card):

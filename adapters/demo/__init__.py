@@ -8,7 +8,7 @@ from bot.core.errors import Refused
 
 STAGE_VARIABLE = "GWT_BOT_STAGE"
 STAGES = ("demo", "tests")
-MARKER = ".gwt-sample"
+SAMPLE_MARKER = ".gwt-sample"
 """A committed file at the top of the sample repository. The simulated agent works nowhere else."""
 
 

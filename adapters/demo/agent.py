@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from adapters.demo import MARKER, require_stage
+from adapters.demo import SAMPLE_MARKER, require_stage
 from adapters.demo.brief import DemoPiece
 from adapters.demo.work import WORK, Repair, TaskOrder, WorkStep, adapted_file, commit_message
 from bot.core.errors import Refused
@@ -95,10 +95,10 @@ class Worktree:
 # Its speed: a pause after every step, or no step before a file exists. A test that needs running agents holds them by
 # such a file, and creates it once it has checked what it wanted.
 
-HELD_UNTIL = "until:"
+UNTIL_PREFIX = "until:"
 """`GWT_BOT_PACE=until:/tmp/go`: it waits for that file before its first step."""
-_LOOK_EVERY = 0.05
-LONGEST_SECONDS = 900
+_POLL_SECONDS = 0.05
+MAX_SECONDS = 900
 """Seconds after which it goes on without it."""
 
 
@@ -106,15 +106,15 @@ class AgentPace:
     """The pace, parsed from an environment variable."""
 
     def __init__(self, told: str) -> None:
-        held = told.startswith(HELD_UNTIL)
-        self._until = Path(told.removeprefix(HELD_UNTIL)) if held else None
+        held = told.startswith(UNTIL_PREFIX)
+        self._until = Path(told.removeprefix(UNTIL_PREFIX)) if held else None
         self._seconds = 0.0 if held else float(told)
 
     def step(self) -> None:
         """Wait as long as a step takes."""
-        deadline = time.monotonic() + LONGEST_SECONDS
+        deadline = time.monotonic() + MAX_SECONDS
         while self._until and not self._until.exists() and time.monotonic() < deadline:
-            time.sleep(_LOOK_EVERY)
+            time.sleep(_POLL_SECONDS)
         time.sleep(self._seconds)
 
 
@@ -187,9 +187,9 @@ def _options(arguments: Sequence[str], environ: Mapping[str, str]) -> argparse.N
 
 
 def _require_sample(worktree: Worktree) -> None:
-    if not worktree.has_committed(MARKER):
+    if not worktree.has_committed(SAMPLE_MARKER):
         raise Refused(
-            f"The played agent works only in the demo's sample repository: {MARKER} is not here.",
+            f"The played agent works only in the demo's sample repository: {SAMPLE_MARKER} is not here.",
             remedy="For a real repository, configure a real coding agent.",
         )
 
@@ -240,7 +240,7 @@ class PlayedAgent:
         if work.repair and order.tells_of_failure:
             self._repair(work.repair)
         if work.noticed:
-            self._note(order.notebook, work.noticed, piece.module)
+            self._note_observation(order.notebook, work.noticed, piece.module)
         self._close()
         return 0
 
@@ -280,7 +280,7 @@ class PlayedAgent:
         self._commits += 1
         self._tell(f"Commit {message}")
 
-    def _note(self, notebook: str, content: str, file: str) -> None:
+    def _note_observation(self, notebook: str, content: str, file: str) -> None:
         # Notes an observation for others that is not part of the task, once.
         path = Path(notebook)
         if notebook and path.parent.is_dir() and not path.exists():

@@ -28,11 +28,11 @@ from bot.core.pull_text import begun_small
 
 OVERSIZED = ("cut too large", "大きく切りすぎ")
 """With these words in the request its first task is judged too large, until it is split."""
-UNMET = ("leave something out", "何かを抜かして")
+NEVER_FINISHED = ("leave something out", "何かを抜かして")
 """With these words the first task is never judged finished."""
-DOUBTFUL = ("only i can tell", "私にしか分からない")
+NEEDS_PERSON = ("only i can tell", "私にしか分からない")
 """With these words a person must decide about the first task."""
-UNPLANNED = ("more than is planned", "計画より多く")
+MISSING_EXPORT = ("more than is planned", "計画より多く")
 """With these words an export is judged missing at the end, until there is one."""
 FIRST_TASK = "T001"
 REPLANNED_PARTS = 3
@@ -63,9 +63,9 @@ def _judged(brief: Brief) -> tuple[str, str, list[str]]:
     if text(task, "key") == FIRST_TASK:
         if mentions(brief.request, OVERSIZED):
             return "replan", phrases.oversized, []
-        if mentions(brief.request, UNMET):
+        if mentions(brief.request, NEVER_FINISHED):
             return "continue", phrases.unmet, [phrases.unmet]
-        if mentions(brief.request, DOUBTFUL):
+        if mentions(brief.request, NEEDS_PERSON):
             return "blocked", phrases.doubtful, []
     return "done", phrases.judged, []
 
@@ -74,7 +74,7 @@ def _sign(sign: JsonObject) -> str:
     return f"{text(sign, 'path')}: {text(sign, 'says')}"
 
 
-def replanned(brief: Brief) -> dict[str, object]:
+def split_task(brief: Brief) -> dict[str, object]:
     """Split a task: the work itself first, then parts that the simulated agent can only note, each depending on the one
     before.
     """
@@ -87,7 +87,7 @@ def replanned(brief: Brief) -> dict[str, object]:
 
 def _part(brief: Brief, task: JsonObject, number: int) -> dict[str, object]:
     name = brief.texts.replies.part.format(
-        number=number, name=_plain(text(task, "name")) or FIRST_TASK
+        number=number, name=_without_part_prefix(text(task, "name")) or FIRST_TASK
     )
     own = [text(one, "id") for one in entries(task, "acceptance")] if number == 1 else []
     return {
@@ -100,7 +100,7 @@ def _part(brief: Brief, task: JsonObject, number: int) -> dict[str, object]:
     }
 
 
-def _plain(name: str) -> str:
+def _without_part_prefix(name: str) -> str:
     # The prefixes of parts are removed, so that splitting a part again does not nest them.
     for texts in languages():
         head = re.escape(texts.replies.part).replace(re.escape("{number}"), "[0-9]+")
@@ -114,7 +114,7 @@ def final_verdict(brief: Brief) -> dict[str, object]:
     """
     phrases, title = brief.texts.replies, brief.texts.pieces["export"].title
     missing = [phrases.unserved.format(id=id) for id in strings(brief.data, "not_done")]
-    wanted = mentions(brief.request, UNPLANNED) and not _there(brief)
+    wanted = mentions(brief.request, MISSING_EXPORT) and not _has_export(brief)
     if wanted:
         missing.append(phrases.unplanned.format(title=title))
     return {
@@ -126,7 +126,7 @@ def final_verdict(brief: Brief) -> dict[str, object]:
     }
 
 
-def _there(brief: Brief) -> bool:
+def _has_export(brief: Brief) -> bool:
     titles = [texts.pieces["export"].title for texts in languages()]
     return any(text(task, "name") in titles for task in brief.entries("tasks"))
 
@@ -150,7 +150,7 @@ _QUOTED_WORDS = 12
 _COMMIT_TYPES = {"documentation": "docs", "investigation": "chore", "integration": "fix"}
 
 
-def compressed_talk(brief: Brief) -> dict[str, object]:
+def summarize_talk(brief: Brief) -> dict[str, object]:
     """Return who spoke, with the beginning of each message."""
     phrases = brief.texts.replies
     told = [
@@ -256,7 +256,7 @@ def proposals(brief: Brief) -> dict[str, object]:
     groups: dict[str, list[JsonObject]] = {}
     for one in brief.entries("observations"):
         if text(one, "id") and line(text(one, "content")):
-            groups.setdefault(_ground(one) or text(one, "id"), []).append(one)
+            groups.setdefault(_evidence_file(one) or text(one, "id"), []).append(one)
     return {"proposals": [_proposal(brief, group) for group in list(groups.values())[:10]]}
 
 
@@ -275,7 +275,7 @@ def _proposal_type(words: str) -> str:
     return next((kind for kind, cues in _PROPOSAL_TYPES if mentions(words, cues)), "feature")
 
 
-def _ground(one: JsonObject) -> str:
+def _evidence_file(one: JsonObject) -> str:
     return next((text(ground, "ref") for ground in entries(one, "evidence")), "")
 
 
@@ -287,7 +287,7 @@ def answer(system: str, user: str, today: str, *, schema: JsonObject | None = No
 
     `schema`: of the reply, for a question that is not in the script.
     """
-    question, brief = asked(system), Brief.read(user, today)
+    question, brief = question_name(system), Brief.read(user, today)
     if write := _DOCUMENTS.get(question):
         return write(brief)
     if reply := _REPLIES.get(question):
@@ -298,7 +298,7 @@ def answer(system: str, user: str, today: str, *, schema: JsonObject | None = No
     return _not_in_the_script(question)
 
 
-def asked(system: str) -> str:
+def question_name(system: str) -> str:
     """Return the name of the question: `# Clarify` → `clarify`."""
     lines = system.strip().splitlines()
     return lines[0].lstrip("#").strip().lower() if lines else ""
@@ -309,16 +309,16 @@ _REPLIES: Mapping[str, Callable[[Brief], dict[str, object]]] = {
     "clarify": conversation.clarify,
     "answers": conversation.answers,
     "tasks": breakdown,
-    "breakdown": conversation.quality,
+    "breakdown": conversation.judge_plan,
     "analyze": conversation.analyse,
-    "words": conversation.sort_words,
-    "impact": conversation.impact,
+    "words": conversation.classify_message,
+    "impact": conversation.affected_tasks,
     "next_step": conversation.next_step,
     "continue": conversation.continuation,
     "judge": work_verdict,
-    "replan": replanned,
+    "replan": split_task,
     "final": final_verdict,
-    "compress": compressed_talk,
+    "compress": summarize_talk,
     "pull_request": pull_request_text,
     "summary": session_summary,
     "branch": branch_summary,

@@ -47,14 +47,14 @@ class Brief:
         return japanese() if self._wants_japanese() else english()
 
     @property
-    def wishes(self) -> tuple[str, ...]:
+    def change_requests(self) -> tuple[str, ...]:
         """Return all change requests, oldest first; earlier ones are found in the specifications that include them."""
         written = text(self.entry("previous"), "spec"), self.text("spec")
         found = [wish for spec in written for wish in _wishes_in(spec)]
-        return tuple(dict.fromkeys(wish for wish in (*found, self.wish) if wish))
+        return tuple(dict.fromkeys(wish for wish in (*found, self.change_request) if wish))
 
     @property
-    def wish(self) -> str:
+    def change_request(self) -> str:
         """Return the newest change request, on one line."""
         return line(self.text("change_request"))
 
@@ -75,14 +75,14 @@ def is_japanese(words: str) -> bool:
     return kana > 0 and (kana + kanji) * 3 >= len(letters)
 
 
-def for_comparison(words: str) -> str:
+def normalize(words: str) -> str:
     """Normalise for comparison: full-width letters and capitals do not matter."""
     return unicodedata.normalize("NFKC", words).casefold()
 
 
 def mentions(words: str, cues: tuple[str, ...]) -> bool:
     """Whether the text contains any of the cues."""
-    return any(cue in for_comparison(words) for cue in cues)
+    return any(cue in normalize(words) for cue in cues)
 
 
 def line(words: str) -> str:
@@ -169,9 +169,17 @@ MORE = (
 )
 PIECES = {piece.name: piece for piece in (*BASIC, *MORE)}
 
-TOO_LARGE = ("everything at once", "全部まとめて")
+TOO_LARGE_CUES = ("everything at once", "全部まとめて")
 """A request with these words is too large for one plan."""
-ALSO = ("also add", "add another", "additionally", "も追加", "も作って", "も欲しい", "もほしい")
+ADDITION_CUES = (
+    "also add",
+    "add another",
+    "additionally",
+    "も追加",
+    "も作って",
+    "も欲しい",
+    "もほしい",
+)
 """A change request with these words asks for something new."""
 
 WIDTH = 32
@@ -179,27 +187,27 @@ _WIDTH = re.compile(r"(?<![0-9])([0-9]{1,4})[ -]*(?:columns?\b|桁|カラム)")
 _NARROWEST, _WIDEST = 24, 120
 
 
-def width(words: Iterable[str]) -> int:
+def requested_width(words: Iterable[str]) -> int:
     """Return the requested width of a receipt; the last number named counts."""
-    named = [named for word in words for named in widths(word)]
+    named = [named for word in words for named in find_widths(word)]
     return named[-1] if named else WIDTH
 
 
-def widths(words: str) -> list[int]:
+def find_widths(words: str) -> list[int]:
     """Return the widths named in a text, as in `40 columns` or `４０桁`. Implausible ones are ignored."""
-    named = [int(found) for found in _WIDTH.findall(for_comparison(words))]
+    named = [int(found) for found in _WIDTH.findall(normalize(words))]
     return [columns for columns in named if _NARROWEST <= columns <= _WIDEST]
 
 
-def part_of(brief: Brief) -> PartText | None:
+def request_part(brief: Brief) -> PartText | None:
     """Return which part of a larger request this request is, or None."""
     parts = (part for texts in languages() for part in texts.parts)
     return next((part for part in parts if part.body in brief.request), None)
 
 
-def asked_for(brief: Brief) -> list[DemoPiece]:
+def requested_pieces(brief: Brief) -> list[DemoPiece]:
     """Return the modules for the request itself, nearly always the three basic ones."""
-    part = part_of(brief)
+    part = request_part(brief)
     if part:
         return [PIECES[name] for name in part.pieces]
     more = [piece for piece in MORE if mentions(brief.request, piece.cues)]
@@ -208,24 +216,24 @@ def asked_for(brief: Brief) -> list[DemoPiece]:
     return list(BASIC)
 
 
-def planned(brief: Brief) -> list[DemoPiece]:
+def planned_pieces(brief: Brief) -> list[DemoPiece]:
     """Return all modules of the plan; those requested later are at the end."""
-    pieces = asked_for(brief)
-    for wish in brief.wishes:
-        pieces += added(wish, pieces)
+    pieces = requested_pieces(brief)
+    for wish in brief.change_requests:
+        pieces += pieces_added(wish, pieces)
     return pieces
 
 
-def added(wish: str, pieces: list[DemoPiece]) -> list[DemoPiece]:
+def pieces_added(wish: str, pieces: list[DemoPiece]) -> list[DemoPiece]:
     """Return the modules a change request adds to a plan."""
     left = [piece for piece in MORE if piece not in pieces]
     named = [piece for piece in left if mentions(wish, piece.cues)]
-    if named or touched(wish, pieces) or not mentions(wish, ALSO):
+    if named or pieces_affected(wish, pieces) or not mentions(wish, ADDITION_CUES):
         return named
     return left[:1]
 
 
-def touched(wish: str, pieces: Iterable[DemoPiece]) -> list[DemoPiece]:
+def pieces_affected(wish: str, pieces: Iterable[DemoPiece]) -> list[DemoPiece]:
     """Return the modules a change request is about."""
     return [piece for piece in pieces if mentions(wish, piece.cues)]
 

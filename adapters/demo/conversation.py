@@ -8,20 +8,20 @@ from dataclasses import dataclass
 
 from adapters.demo.brief import (
     PIECES,
-    TOO_LARGE,
+    TOO_LARGE_CUES,
     Brief,
     DemoPiece,
     JsonObject,
-    asked_for,
     entries,
-    for_comparison,
     mentions,
-    part_of,
+    normalize,
     piece_in,
+    request_part,
+    requested_pieces,
     strings,
     text,
 )
-from adapters.demo.planning import GONE
+from adapters.demo.planning import ENDED_STATES
 from adapters.demo.texts import PlayedQuestion, languages
 
 # Requests, and the answers people give in their own words.
@@ -50,8 +50,8 @@ DEFAULTS = (
 
 
 def clarify(brief: Brief) -> dict[str, object]:
-    texts, part, earlier = brief.texts, part_of(brief), _named(brief)
-    large = mentions(brief.request, TOO_LARGE) and part is None
+    texts, part, earlier = brief.texts, request_part(brief), _named_session(brief)
+    large = mentions(brief.request, TOO_LARGE_CUES) and part is None
     return {
         "title": part.title if part else texts.title,
         "type": "feature",
@@ -59,7 +59,7 @@ def clarify(brief: Brief) -> dict[str, object]:
         "risk_reasons": [texts.replies.risk],
         "dry_run": mentions(brief.request, PLAN_ONLY),
         "vague": "",
-        "questions": [question.as_reply() for question in _open(brief)],
+        "questions": [question.as_reply() for question in _open_questions(brief)],
         "parts": [{"title": p.title, "body": p.body} for p in texts.parts] if large else [],
         "continues": text(earlier, "id"),
         "continues_reason": texts.replies.continues.format(title=text(earlier, "title"))
@@ -70,15 +70,15 @@ def clarify(brief: Brief) -> dict[str, object]:
 
 def answers(brief: Brief) -> dict[str, object]:
     """Return the answers that can be assigned to a question; other questions stay open."""
-    said = for_comparison(brief.text("said"))
-    asked = [_Asked(number, q) for number, q in enumerate(brief.entries("questions"), 1)]
+    said = normalize(brief.text("said"))
+    asked = [_OpenQuestion(number, q) for number, q in enumerate(brief.entries("questions"), 1)]
     found: dict[str, str] = {}
     unclear: list[str] = []
     if len(asked) == 1 and not asked[0].options:
         found[asked[0].id] = brief.text("said").strip()
     else:
         for clause in _clauses(said):
-            _read(clause, asked, found, unclear)
+            _assign_clause(clause, asked, found, unclear)
     return {
         "answers": [{"id": id, "answer": answer} for id, answer in found.items()],
         "defaults": mentions(said, DEFAULTS),
@@ -86,16 +86,16 @@ def answers(brief: Brief) -> dict[str, object]:
     }
 
 
-def _named(brief: Brief) -> JsonObject:
+def _named_session(brief: Brief) -> JsonObject:
     """Return the earlier session whose title the request names; the longest title wins."""
-    titles = [(for_comparison(text(one, "title")), one) for one in brief.entries("earlier")]
-    named = [(len(t), one) for t, one in titles if t and t in for_comparison(brief.request)]
+    titles = [(normalize(text(one, "title")), one) for one in brief.entries("earlier")]
+    named = [(len(t), one) for t, one in titles if t and t in normalize(brief.request)]
     return max(named, key=lambda pair: pair[0])[1] if named else {}
 
 
-def _open(brief: Brief) -> list[PlayedQuestion]:
+def _open_questions(brief: Brief) -> list[PlayedQuestion]:
     """Return the questions about what is to be built, without those already decided."""
-    built = {piece.name for piece in asked_for(brief)}
+    built = {piece.name for piece in requested_pieces(brief)}
     decided = {text(d, "question") for d in brief.entries("decisions") if text(d, "answer")}
     return [
         question
@@ -106,7 +106,7 @@ def _open(brief: Brief) -> list[PlayedQuestion]:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _OpenQuestion:
     """An open question, and its number among them."""
 
     number: int
@@ -122,7 +122,7 @@ class _Asked:
 
     def chosen(self, clause: str) -> list[str]:
         """Return the options a clause means: it contains the whole option, or words for it."""
-        whole = [option for option in self.options if for_comparison(option) in clause]
+        whole = [option for option in self.options if normalize(option) in clause]
         return whole or [
             o for o, cues in zip(self.options, self._cues(), strict=False) if mentions(clause, cues)
         ]
@@ -159,9 +159,11 @@ def _clauses(said: str) -> Iterator[str]:
         yield from re.split(r"(?=\bd[0-9]{1,2}(?![0-9]))", sentence)
 
 
-def _read(clause: str, asked: Sequence[_Asked], found: dict[str, str], unclear: list[str]) -> None:
+def _assign_clause(
+    clause: str, asked: Sequence[_OpenQuestion], found: dict[str, str], unclear: list[str]
+) -> None:
     """Assign one clause to the question it is about, with its answer."""
-    number, option, words = _pointed(clause, asked)
+    number, option, words = _parse_reference(clause, asked)
     if number is None:
         meant = [(one, one.chosen(clause)) for one in asked if one.id not in found]
         found |= {one.id: options[0] for one, options in meant if len(options) == 1}
@@ -177,12 +179,12 @@ def _read(clause: str, asked: Sequence[_Asked], found: dict[str, str], unclear: 
         unclear.append(one.id)
 
 
-def _pointed(clause: str, asked: Sequence[_Asked]) -> tuple[int | None, int, str]:
+def _parse_reference(clause: str, asked: Sequence[_OpenQuestion]) -> tuple[int | None, int, str]:
     """Return the number of the question a clause refers to, the number of the option, and an answer in free text."""
     about, option, words = None, 0, ""
     by_id = _ID.search(clause)
     if by_id:
-        about = next((one.number for one in asked if for_comparison(one.id) == f"d{by_id[1]}"), 0)
+        about = next((one.number for one in asked if normalize(one.id) == f"d{by_id[1]}"), 0)
         words = by_id[2].strip()
     for found in _ORDINAL.finditer(clause):
         n = _ORDINALS[found["english"] or found["japanese"]]
@@ -215,17 +217,17 @@ ELSEWHERE = ("completely different", "entirely different", "another project", "d
 ELSEWHERE += ("unrelated", "new project", "全く別", "まったく別", "別のプロジェクト", "別の店")
 CONTRADICTION = ("contradiction", "矛盾")
 """A specification with this word has a critical finding, until it is rewritten with the findings."""
-HOPELESS = ("hopeless contradiction", "解けない矛盾")
+LASTING_CONTRADICTION = ("hopeless contradiction", "解けない矛盾")
 """With these words the finding stays."""
 
 _ASKS = re.compile(r"(?:what|when|why|how|which|who|where)\b|.*(?:\?|か。?)$", re.DOTALL)
 
 
-def sort_words(brief: Brief) -> dict[str, object]:
+def classify_message(brief: Brief) -> dict[str, object]:
     """Classify a message as talk, question or change; whatever is neither of the first two is a change."""
     said, phrases = brief.text("said"), brief.texts.replies
     if asks(said):
-        return {"kind": "question", "reply": state_of_things(brief), "reason": phrases.question}
+        return {"kind": "question", "reply": describe_state(brief), "reason": phrases.question}
     if chats(said):
         return {"kind": "talk", "reply": "", "reason": phrases.talk}
     return {"kind": "change", "reply": "", "reason": phrases.change}
@@ -234,7 +236,7 @@ def sort_words(brief: Brief) -> dict[str, object]:
 def continuation(brief: Brief) -> dict[str, object]:
     said, phrases = brief.text("said"), brief.texts.replies
     if asks(said):
-        return {"verdict": "talk", "reason": phrases.question, "reply": state_of_things(brief)}
+        return {"verdict": "talk", "reason": phrases.question, "reply": describe_state(brief)}
     if chats(said):
         return {"verdict": "talk", "reason": phrases.talk, "reply": phrases.welcome}
     if mentions(said, ELSEWHERE) or brief.data.get("may_continue") is False:
@@ -243,14 +245,14 @@ def continuation(brief: Brief) -> dict[str, object]:
 
 
 def asks(said: str) -> bool:
-    return _ASKS.match(for_comparison(said).strip()) is not None
+    return _ASKS.match(normalize(said).strip()) is not None
 
 
 def chats(said: str) -> bool:
-    return for_comparison(said).strip(" !.。").startswith(THANKS) and not mentions(said, WANTED)
+    return normalize(said).strip(" !.。").startswith(THANKS) and not mentions(said, WANTED)
 
 
-def state_of_things(brief: Brief) -> str:
+def describe_state(brief: Brief) -> str:
     """Return a factual description of the state, as the answer to any question."""
     phrases = brief.texts.replies
     session = brief.entry("session")
@@ -263,13 +265,13 @@ def state_of_things(brief: Brief) -> str:
     return f"{told or phrases.nobody_at_work} {phrases.played}"
 
 
-def impact(brief: Brief) -> dict[str, object]:
+def affected_tasks(brief: Brief) -> dict[str, object]:
     """Return the tasks that produce what the change names, and those it names by their key."""
     phrases = brief.texts.replies
     affected = [
         {"key": text(task, "key"), "why": why}
         for task in brief.entries("tasks")
-        if text(task, "state") not in GONE and (why := _touched(brief, task))
+        if text(task, "state") not in ENDED_STATES and (why := _reason_affected(brief, task))
     ]
     reason = phrases.change if affected else phrases.untouched
     return {"reason": reason, "affected": affected}
@@ -283,7 +285,7 @@ def next_step(brief: Brief) -> dict[str, object]:
     return {"choice": choice, "reason": brief.texts.replies.next_step}
 
 
-def quality(brief: Brief) -> dict[str, object]:
+def judge_plan(brief: Brief) -> dict[str, object]:
     """Judge a plan; a task without acceptance criteria lowers its score."""
     phrases = brief.texts.replies
     issues = [
@@ -307,14 +309,12 @@ def _name(task: JsonObject) -> str:
     return text(task, "name") or text(task, "title")
 
 
-def _touched(brief: Brief, task: JsonObject) -> str:
+def _reason_affected(brief: Brief, task: JsonObject) -> str:
     """Return why a task is affected; empty if it is not."""
     phrases, change = brief.texts.replies, brief.text("change")
-    if re.search(
-        rf"\b{re.escape(for_comparison(text(task, 'key')))}\b", for_comparison(change), re.ASCII
-    ):
+    if re.search(rf"\b{re.escape(normalize(text(task, 'key')))}\b", normalize(change), re.ASCII):
         return phrases.named.format(key=text(task, "key"))
-    cues = [cue for cue in _cues(task) if cue in for_comparison(change)]
+    cues = [cue for cue in _cues(task) if cue in normalize(change)]
     return phrases.touched.format(name=_name(task), cues=", ".join(cues)) if cues else ""
 
 
@@ -323,15 +323,13 @@ def _cues(task: JsonObject) -> tuple[str, ...]:
     piece = piece_in(strings(task, "files")) or _piece_named(_name(task))
     if piece:
         return piece.cues
-    return tuple(word for word in re.findall(r"\w+", for_comparison(_name(task))) if len(word) > 3)
+    return tuple(word for word in re.findall(r"\w+", normalize(_name(task))) if len(word) > 3)
 
 
 def _piece_named(name: str) -> DemoPiece | None:
     """Return the module whose word comes first in a name: “Checkout with discounts” is the checkout."""
     places = {
-        min(
-            for_comparison(name).find(cue) for cue in piece.cues if cue in for_comparison(name)
-        ): piece
+        min(normalize(name).find(cue) for cue in piece.cues if cue in normalize(name)): piece
         for piece in PIECES.values()
         if mentions(name, piece.cues)
     }
@@ -345,7 +343,7 @@ def _finding(category: str, severity: str, where: str, summary: str, advice: str
 
 def _contradicts_itself(brief: Brief) -> bool:
     spec = brief.text("spec")
-    if mentions(spec, HOPELESS):
+    if mentions(spec, LASTING_CONTRADICTION):
         return True
     settled = brief.entries("findings") or brief.texts.documents.settled in spec
     return mentions(spec, CONTRADICTION) and not settled

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self, cast
 
 from adapters.demo import require_stage
-from adapters.demo.answers import answer, asked
+from adapters.demo.answers import answer, question_name
 
 PATH = "/v1/chat/completions"
 BODY_LIMIT = 8_000_000
@@ -47,7 +47,7 @@ class PlayedModel:
         """The requests being answered at the moment."""
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._talk, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._handle_connection, "127.0.0.1", 0)
         return self
 
     async def __aexit__(
@@ -73,7 +73,9 @@ class PlayedModel:
         """Raises ConnectionError where nobody is to be answered."""
         return answer(system, user, self._today().isoformat(), schema=schema)
 
-    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _handle_connection(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         # One request per connection, which is closed after the answer.
         task = cast("asyncio.Task[object]", asyncio.current_task())
         self.talks.add(task)
@@ -95,7 +97,7 @@ class PlayedModel:
             async with asyncio.timeout(REQUEST_SECONDS):
                 request = await _read(reader)
             messages = _messages(request, self.key)
-            self.asked.append(asked(messages.system))
+            self.asked.append(question_name(messages.system))
             await asyncio.sleep(self._delay)
             return _response(200, self._completion(messages))
         except _BadRequestError as problem:
@@ -176,7 +178,9 @@ def _messages(request: _Request, key: str) -> _Messages:
     fields = cast("dict[str, object]", body)
     if fields.get("stream"):
         raise _BadRequestError(400, "The played model does not stream.")
-    return _Messages(_said(fields, "system"), _said(fields, "user"), _schema(fields))
+    return _Messages(
+        _last_message(fields, "system"), _last_message(fields, "user"), _schema(fields)
+    )
 
 
 def _schema(fields: Mapping[str, object]) -> dict[str, object] | None:
@@ -188,7 +192,7 @@ def _schema(fields: Mapping[str, object]) -> dict[str, object] | None:
     return cast("dict[str, object]", found)
 
 
-def _said(fields: Mapping[str, object], role: str) -> str:
+def _last_message(fields: Mapping[str, object], role: str) -> str:
     """Return the content of the last message with this role."""
     messages = fields.get("messages")
     if not isinstance(messages, list) or not messages:

@@ -12,17 +12,17 @@ from adapters.demo.brief import (
     Brief,
     DemoPiece,
     JsonObject,
-    added,
-    asked_for,
-    for_comparison,
+    find_widths,
     line,
+    normalize,
     piece_in,
-    planned,
+    pieces_added,
+    pieces_affected,
+    planned_pieces,
+    requested_pieces,
+    requested_width,
     strings,
     text,
-    touched,
-    width,
-    widths,
 )
 from adapters.demo.texts import PieceText, english, languages
 
@@ -30,13 +30,13 @@ from adapters.demo.texts import PieceText, english, languages
 
 
 def spec_document(brief: Brief) -> str:
-    pieces = [filled_piece(brief, piece) for piece in planned(brief)]
+    pieces = [filled_piece(brief, piece) for piece in planned_pieces(brief)]
     phrases = brief.texts.documents
     assumptions = [brief.texts.notice, phrases.defaults_built, phrases.conventions]
     if brief.entries("findings"):
         assumptions.append(phrases.settled)
-    assumptions += [f"{phrases.wish} “{wish}”" for wish in brief.wishes]
-    scenarios = [phrases.scenario.format(wish=wish) for wish in brief.wishes]
+    assumptions += [f"{phrases.wish} “{wish}”" for wish in brief.change_requests]
+    scenarios = [phrases.scenario.format(wish=wish) for wish in brief.change_requests]
     return Template(files.text("spec.md")).substitute(
         _common(brief),
         request=quoted(brief.request),
@@ -50,10 +50,10 @@ def spec_document(brief: Brief) -> str:
 
 
 def plan_document(brief: Brief) -> str:
-    pieces = planned(brief)
+    pieces = planned_pieces(brief)
     texts = brief.texts
     suffix = "" if texts is english() else ".ja"
-    revised = [texts.documents.revised.format(wish=wish) for wish in brief.wishes]
+    revised = [texts.documents.revised.format(wish=wish) for wish in brief.change_requests]
     return Template(files.text(f"plan{suffix}.md")).substitute(
         _common(brief),
         modules=_bullets(f"`{p.module}` {texts.pieces[p.name].module}" for p in pieces),
@@ -67,7 +67,7 @@ def filled_piece(brief: Brief, piece: DemoPiece, keys: dict[str, str] | None = N
     """Return the text of a module, with decisions, width and keys of other tasks filled in."""
     told = brief.texts.pieces[piece.name]
     values = {
-        "width": str(width(brief.wishes)),
+        "width": str(requested_width(brief.change_requests)),
         **{name: _answer(brief, number) for number, name in enumerate(_DECIDED)},
         **{name: name for name in brief.texts.pieces},
         **(keys or {}),
@@ -149,7 +149,7 @@ def _answer(brief: Brief, number: int) -> str:
 # The tasks of the plan, and changes to tasks under way.
 
 PARALLELISM = 2
-GONE = ("Cancelled", "Replaced")
+ENDED_STATES = ("Cancelled", "Replaced")
 """States of tasks that nobody works on any more."""
 _AT_ONCE = re.compile(r"\b([1-9])(?: agents| tasks)? at once\b|(?<![0-9])([1-9])(?:つ|人|件)?同時")
 _PRINTED_WIDTH = re.compile(r"[0-9]+(?= columns| 桁)")
@@ -158,13 +158,13 @@ _PRINTED_WIDTH = re.compile(r"[0-9]+(?= columns| 桁)")
 def breakdown(brief: Brief) -> dict[str, object]:
     """Return all tasks: those of a first plan, or the existing ones with the change applied."""
     now = brief.entries("tasks_now")
-    tasks = _under_way(brief, now) if now else _first(brief)
-    return {"parallelism": _at_once(brief), "tasks": tasks}
+    tasks = _changed_plan(brief, now) if now else _first_plan(brief)
+    return {"parallelism": _requested_parallelism(brief), "tasks": tasks}
 
 
-def _at_once(brief: Brief) -> int:
+def _requested_parallelism(brief: Brief) -> int:
     """Return the requested parallelism, as in “3 agents at once” or “3つ同時”; the last number counts."""
-    said = (for_comparison(words) for words in (brief.request, *brief.wishes))
+    said = (normalize(words) for words in (brief.request, *brief.change_requests))
     named = [int(one or other) for words in said for one, other in _AT_ONCE.findall(words)]
     return named[-1] if named else PARALLELISM
 
@@ -175,43 +175,45 @@ def task_of(piece: DemoPiece, tasks: Sequence[JsonObject]) -> JsonObject | None:
     return own[-1] if own else None
 
 
-def _first(brief: Brief) -> list[dict[str, object]]:
+def _first_plan(brief: Brief) -> list[dict[str, object]]:
     """Return one task per module; every change request becomes an acceptance criterion of the tasks it is about."""
-    pieces = planned(brief)
+    pieces = planned_pieces(brief)
     keys = {piece.name: f"T{number:03}" for number, piece in enumerate(pieces, 1)}
     tasks = {piece.name: _task(brief, piece, keys) for piece in pieces}
-    for wish, names in _held(brief):
+    for wish, names in _requests_by_module(brief):
         for name in names:
             tasks[name]["acceptance"] = [*strings(tasks[name], "acceptance"), _line(brief, wish)]
     return list(tasks.values())
 
 
-def _held(brief: Brief) -> Iterator[tuple[str, list[str]]]:
+def _requests_by_module(brief: Brief) -> Iterator[tuple[str, list[str]]]:
     """Yield each change request with the modules whose tasks must satisfy it."""
-    pieces = asked_for(brief)
-    for wish in brief.wishes:
-        new = added(wish, pieces)
-        about = [piece.name for piece in (*touched(wish, pieces), *new)]
+    pieces = requested_pieces(brief)
+    for wish in brief.change_requests:
+        new = pieces_added(wish, pieces)
+        about = [piece.name for piece in (*pieces_affected(wish, pieces), *new)]
         pieces += new
         yield wish, about or [pieces[-1].name]
 
 
-def _under_way(brief: Brief, now: Sequence[JsonObject]) -> list[dict[str, object]]:
+def _changed_plan(brief: Brief, now: Sequence[JsonObject]) -> list[dict[str, object]]:
     """Return the tasks of a changed plan; what the change does not affect stays unchanged."""
-    left = [task for task in now if text(task, "state") not in GONE]
+    left = [task for task in now if text(task, "state") not in ENDED_STATES]
     tasks = [_changed(brief, task) if task.get("affected") else _kept(task) for task in left]
     # dropped tasks exist with such a state and are not planned again; modules that never had a task are
-    new = [piece for piece in planned(brief) if task_of(piece, now) is None]
+    new = [piece for piece in planned_pieces(brief) if task_of(piece, now) is None]
     for piece in new:
         keys = _keys(tasks) | {piece.name: _next_key([*now, *tasks])}
         task = _task(brief, piece, keys)
-        wished = [wish for wish, names in _held(brief) if piece.name in names]
+        wished = [wish for wish, names in _requests_by_module(brief) if piece.name in names]
         task["acceptance"] = [
             *strings(task, "acceptance"),
             *(_line(brief, wish) for wish in wished),
         ]
         tasks.append(task)
-    if brief.wish and not any(_line(brief, brief.wish) in strings(t, "acceptance") for t in tasks):
+    if brief.change_request and not any(
+        _line(brief, brief.change_request) in strings(t, "acceptance") for t in tasks
+    ):
         tasks.append(_follow_up(brief, tasks, _next_key([*now, *tasks])))
     return tasks
 
@@ -223,16 +225,16 @@ def _kept(task: JsonObject) -> dict[str, object]:
 
 def _changed(brief: Brief, task: JsonObject) -> dict[str, object]:
     """Return the task with the change as a further acceptance criterion."""
-    acceptance = [_wide(brief, sentence) for sentence in strings(task, "acceptance")]
-    line = _line(brief, brief.wish)
+    acceptance = [_with_width(brief, sentence) for sentence in strings(task, "acceptance")]
+    line = _line(brief, brief.change_request)
     if line not in acceptance:
         acceptance.append(line)
-    description = _wide(brief, text(task, "description"))
+    description = _with_width(brief, text(task, "description"))
     edited = {"description": description, "acceptance": acceptance}
-    return {**_untold(brief, task), **_kept(task), **edited}
+    return {**_missing_fields(brief, task), **_kept(task), **edited}
 
 
-def _untold(brief: Brief, task: JsonObject) -> dict[str, object]:
+def _missing_fields(brief: Brief, task: JsonObject) -> dict[str, object]:
     """Return the fields that are not included in a task under way, and would be lost by editing it."""
     piece = piece_in(strings(task, "files"))
     if piece is None:
@@ -243,9 +245,9 @@ def _untold(brief: Brief, task: JsonObject) -> dict[str, object]:
     }
 
 
-def _wide(brief: Brief, sentence: str) -> str:
+def _with_width(brief: Brief, sentence: str) -> str:
     # A sentence about the receipt's width gets the new width. Quoted change requests stay as they were said.
-    wanted = widths(brief.wish)
+    wanted = find_widths(brief.change_request)
     if not wanted or "“" in sentence:
         return sentence
     return _PRINTED_WIDTH.sub(str(wanted[-1]), sentence)
@@ -254,7 +256,7 @@ def _wide(brief: Brief, sentence: str) -> str:
 def _follow_up(brief: Brief, tasks: Sequence[JsonObject], key: str) -> dict[str, object]:
     """Return a separate task for a change that affects no existing one, after the task it continues."""
     there = [piece for piece in PIECES.values() if task_of(piece, tasks)]
-    piece = (touched(brief.wish, there) or there or list(PIECES.values()))[0]
+    piece = (pieces_affected(brief.change_request, there) or there or list(PIECES.values()))[0]
     keys = _keys(tasks) | {piece.name: key}
     earlier = task_of(piece, tasks)
     task = _task(brief, piece, keys)
@@ -263,14 +265,14 @@ def _follow_up(brief: Brief, tasks: Sequence[JsonObject], key: str) -> dict[str,
         "title": brief.texts.documents.follow_up.format(title=task["title"]),
         "depends_on": [text(earlier, "key")] if earlier else [],
         "parallel": not earlier,
-        "acceptance": [*strings(task, "acceptance"), _line(brief, brief.wish)],
+        "acceptance": [*strings(task, "acceptance"), _line(brief, brief.change_request)],
     }
 
 
 def _task(brief: Brief, piece: DemoPiece, keys: dict[str, str]) -> dict[str, object]:
     told = filled_piece(brief, piece, keys)
     needs = [keys[piece.needs]] if piece.needs in keys else []
-    number, requirements = _served(brief, piece)
+    number, requirements = _story_and_requirements(brief, piece)
     return {
         "key": keys[piece.name],
         "title": told.title,
@@ -287,9 +289,9 @@ def _task(brief: Brief, piece: DemoPiece, keys: dict[str, str]) -> dict[str, obj
     }
 
 
-def _served(brief: Brief, piece: DemoPiece) -> tuple[int, list[str]]:
+def _story_and_requirements(brief: Brief, piece: DemoPiece) -> tuple[int, list[str]]:
     """Return the number of the module's story, and its requirement ids in the specification."""
-    pieces = planned(brief)
+    pieces = planned_pieces(brief)
     counts = [len(brief.texts.pieces[p.name].requirements) for p in pieces]
     at = pieces.index(piece) if piece in pieces else len(pieces) - 1
     first = sum(counts[:at]) + 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from adapters.demo import MARKER, files
+from adapters.demo import SAMPLE_MARKER, files
 from adapters.processes import run_blocking
 from bot.core.errors import Refused, Unavailable
 
@@ -39,18 +39,22 @@ _CONFIG = (
 _GIT_SECONDS = 60.0
 
 
-def is_played(path: Path) -> bool:
+def is_merged(path: Path) -> bool:
     """Whether the demo's work is merged already, so that a second run would leave the agents nothing to do."""
     return _is_made(path) and _has(path, "HEAD:basket/checkout.py")
 
 
 def _is_made(path: Path) -> bool:
     # The last commit proves completeness; an interrupted creation is finished now.
-    return (path / ".git").exists() and _has(path, f"HEAD:{MARKER}") and _has(path, "HEAD:basket")
+    return (
+        (path / ".git").exists()
+        and _has(path, f"HEAD:{SAMPLE_MARKER}")
+        and _has(path, "HEAD:basket")
+    )
 
 
 def _require_room(path: Path) -> None:
-    if not path.exists() or _is_ours_half_made(path):
+    if not path.exists() or _is_interrupted(path):
         return
     if not path.is_dir() or any(path.iterdir()):
         raise Refused(
@@ -59,7 +63,7 @@ def _require_room(path: Path) -> None:
         )
 
 
-def _is_ours_half_made(path: Path) -> bool:
+def _is_interrupted(path: Path) -> bool:
     """Whether the folder has only files of the sample, unchanged: its creation was interrupted."""
     content = files.tree("sample")
     present = [

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from adapters.demo import files
-from adapters.demo.brief import BASIC, PIECES, WIDTH, DemoPiece, piece_in, widths
+from adapters.demo.brief import BASIC, PIECES, WIDTH, DemoPiece, find_widths, piece_in
 from adapters.demo.texts import languages
 
 # The work on each module: tests first, then code. The receipt has a deliberate bug, and its repair.
@@ -110,7 +110,7 @@ def adapted_file(
 ) -> str:
     """Return a file with the requested width, and with change requests noted in the module. Safe to do twice."""
     if piece.name == "receipt":
-        text = _of_width(text, width)
+        text = _with_width(text, width)
     if step.path == piece.module:
         text = _with_notes(text, wishes)
     return text
@@ -119,7 +119,7 @@ def adapted_file(
 def commit_message(piece: DemoPiece, step: WorkStep, before: str, width: int) -> str:
     """Return the message of a commit that changes an existing file."""
     tests = step.path != piece.module
-    if piece.name == "receipt" and _of_width(before, width) != before:
+    if piece.name == "receipt" and _with_width(before, width) != before:
         told = f"expect lines of {width} columns" if tests else f"print lines of {width} columns"
         return f"{'test' if tests else 'feat'}({piece.name}): {told}"
     return f"docs({piece.name}): note what else is wanted"
@@ -128,7 +128,7 @@ def commit_message(piece: DemoPiece, step: WorkStep, before: str, width: int) ->
 _WIDTHS = re.compile(r"^((?:WIDTH|PAPER) = )[0-9]+$|(?<= )[0-9]+(?= columns wide)", re.MULTILINE)
 
 
-def _of_width(text: str, width: int) -> str:
+def _with_width(text: str, width: int) -> str:
     return _WIDTHS.sub(lambda found: f"{found[1] or ''}{width}", text)
 
 
@@ -175,11 +175,13 @@ class TaskOrder:
         task = prompt.partition("\n## ")[0]
         return cls(
             heading=heading.lstrip("# "),
-            piece=piece_in(listed) or _piece_of(heading),
+            piece=piece_in(listed) or _piece_by_key(heading),
             feedback=feedback,
             width=_width(accepted, f"{task}\n{feedback}"),
             notebook=found[1] if (found := _NOTEBOOK.search(prompt)) else "",
-            wishes=tuple(w for w in dict.fromkeys(_held(accepted)) if not widths(w)),
+            wishes=tuple(
+                w for w in dict.fromkeys(_change_requests_in(accepted)) if not find_widths(w)
+            ),
         )
 
     @property
@@ -191,7 +193,7 @@ def _section(prompt: str, title: str) -> str:
     return prompt.partition(f"{title}\n")[2].partition("\n## ")[0]
 
 
-def _piece_of(heading: str) -> DemoPiece | None:
+def _piece_by_key(heading: str) -> DemoPiece | None:
     # By the key alone if no files are named: the first tasks are those of the basic modules.
     found = _TASK.match(heading)
     keys = {f"T{number:03}": piece for number, piece in enumerate(BASIC, 1)}
@@ -200,13 +202,13 @@ def _piece_of(heading: str) -> DemoPiece | None:
 
 def _width(accepted: str, elsewhere: str) -> int:
     # Acceptance criteria take precedence over other text; the last number counts.
-    told = widths(accepted)
+    told = find_widths(accepted)
     if set(told) <= {WIDTH}:
-        told += widths(elsewhere)
+        told += find_widths(elsewhere)
     return told[-1] if told else WIDTH
 
 
-def _held(accepted: str) -> list[str]:
+def _change_requests_in(accepted: str) -> list[str]:
     """Return the change requests in the acceptance criteria."""
     patterns = [
         re.escape(texts.documents.held).replace(re.escape("{wish}"), "(.+)")

@@ -32,7 +32,7 @@ _PYTHON_LOCK_FILES = (
     ("Pipfile.lock", "pipenv"),
     ("Pipfile", "pipenv"),
 )
-_SUITES = ("tests", "test")
+_TEST_SCRIPT_NAMES = ("tests", "test")
 """Usual names of sessions and scripts that run the tests."""
 _DEFAULT_GROUPS = ("dev",)
 """Dependency groups that uv, pdm and poetry install by default."""
@@ -71,7 +71,7 @@ def _is_test(path: str) -> bool:
 
 def _python_command(project: _PythonProject) -> str:
     # tox and nox create the environment themselves, so they take precedence over an interpreter that nothing names.
-    interpreter, module = _interpreter(project), _module(project)
+    interpreter, module = _interpreter(project), _test_module(project)
     if module and interpreter:
         return f"{interpreter} -m {module}"
     return _tox_or_nox(project) or (f"python3 -m {module}" if module else "")
@@ -83,7 +83,7 @@ def _interpreter(project: _PythonProject) -> str:
         case "uv":
             return " ".join(["uv run", *_uv_options(project), "python"])
         case "":
-            return next((path_word(one) for one in ENVIRONMENTS if one in project.files), "")
+            return next((quote_path(one) for one in ENVIRONMENTS if one in project.files), "")
         case manager:
             return f"{manager} run python"
 
@@ -118,28 +118,28 @@ def _uv_options(project: _PythonProject) -> Iterator[str]:
 def _where_pytest_is_required(pyproject: Mapping[str, Any]) -> str | None:
     """Return the option that installs pytest; empty if it is always installed, None if nothing requires it."""
     project = table(pyproject, "project")
-    if _names_pytest(project.get("dependencies")):
+    if _requires_pytest(project.get("dependencies")):
         return ""
     groups = table(pyproject, "dependency-groups")
-    if any(_names_pytest(groups.get(name)) for name in _DEFAULT_GROUPS):
+    if any(_requires_pytest(groups.get(name)) for name in _DEFAULT_GROUPS):
         return ""
-    if _names_pytest(table(table(pyproject, "tool"), "uv").get("dev-dependencies")):
+    if _requires_pytest(table(table(pyproject, "tool"), "uv").get("dev-dependencies")):
         return ""
     for option, named in (
         ("--group", groups),
         ("--extra", table(project, "optional-dependencies")),
     ):
         for name, required in named.items():
-            if _names_pytest(required) and re.fullmatch(r"[A-Za-z0-9._-]+", name):
+            if _requires_pytest(required) and re.fullmatch(r"[A-Za-z0-9._-]+", name):
                 return f"{option} {name}"
     return None
 
 
-def _names_pytest(required: object) -> bool:
+def _requires_pytest(required: object) -> bool:
     return re.search(r"['\"]pytest\b", repr(required)) is not None
 
 
-def _module(project: _PythonProject) -> str:
+def _test_module(project: _PythonProject) -> str:
     """Return the module and arguments for Python to run; empty if no tests are known."""
     if _uses_pytest(project):
         return "pytest"
@@ -159,7 +159,7 @@ def _tox_or_nox(project: _PythonProject) -> str:
     if "noxfile.py" not in project.manifests:
         return ""
     sessions = re.findall(r"^def (\w+)", project.text("noxfile.py"), re.MULTILINE)
-    named = next((name for name in _SUITES if name in sessions), "")
+    named = next((name for name in _TEST_SCRIPT_NAMES if name in sessions), "")
     return f"nox -s {named}" if named else "nox"
 
 
@@ -168,9 +168,9 @@ def _hatch(project: _PythonProject) -> str:
     environments = table(project.tool("hatch"), "envs")
     if not environments or _python_manager(project):
         return ""
-    for name in ("default", *_SUITES):
+    for name in ("default", *_TEST_SCRIPT_NAMES):
         scripts = table(table(environments, name), "scripts")
-        script = next((one for one in (*_SUITES, "run") if one in scripts), "")
+        script = next((one for one in (*_TEST_SCRIPT_NAMES, "run") if one in scripts), "")
         if script:
             return f"hatch run {script}" if name == "default" else f"hatch run {name}:{script}"
     return "hatch test" if _uses_pytest(project) else ""
@@ -232,7 +232,7 @@ def _pyproject_uses_pytest(project: _PythonProject) -> bool:
         table(project.pyproject, "dependency-groups"),
         *(project.tool(name) for name in ("poetry", "uv", "pdm", "hatch")),
     ]
-    return _names_pytest(cast("object", named))
+    return _requires_pytest(cast("object", named))
 
 
 # Node.js: npm, pnpm, yarn, bun, with or without turbo. A script that would keep watching is made to run once.
@@ -245,7 +245,7 @@ _NODE_LOCK_FILES: tuple[tuple[str, str], ...] = (
     ("bun.lockb", "bun"),
     ("package-lock.json", "npm"),
 )
-_RUNS: Mapping[str, tuple[BuildSystem, str, str]] = {
+_TEST_COMMANDS: Mapping[str, tuple[BuildSystem, str, str]] = {
     "pnpm": (BuildSystem.PNPM, "pnpm test", "pnpm --recursive run --if-present test"),
     "yarn": (BuildSystem.YARN, "yarn test", ""),
     "bun": (BuildSystem.BUN, "bun run test", "bun run --filter '*' test"),
@@ -265,8 +265,8 @@ _INSTALL: Mapping[str, str] = {
     "npm": "npm ci",
 }
 """Commands that install node_modules in a new worktree; without a lock file it is plain `install`."""
-_ONCE = ("run", "--run", "bench", "list", "related")
-_LINKED = frozenset("&|;\n")
+_RUN_ONCE_OPTIONS = ("run", "--run", "bench", "list", "related")
+_COMMAND_SEPARATORS = frozenset("&|;\n")
 
 
 def node(files: Collection[str], manifests: Mapping[str, str]) -> BuildCommands | None:
@@ -274,7 +274,7 @@ def node(files: Collection[str], manifests: Mapping[str, str]) -> BuildCommands 
         return None
     package = json_table(manifests["package.json"])
     manager = _node_manager(files, package)
-    system = _RUNS[manager][0]
+    system = _TEST_COMMANDS[manager][0]
     return BuildCommands(
         system, _node_command(manager, package, files, manifests), _node_set_up(files, package)
     )
@@ -290,7 +290,7 @@ def _node_command(
     once = _run_once(script)
     # only npm needs -- before the arguments of the script
     dashes = ["--"] if once and manager == "npm" else []
-    return " ".join([_RUNS[manager][1], *dashes, *once])
+    return " ".join([_TEST_COMMANDS[manager][1], *dashes, *once])
 
 
 def _without_script(manager: str, files: Collection[str], manifests: Mapping[str, str]) -> str:
@@ -315,7 +315,7 @@ def workspaces_command(files: Collection[str], manifests: Mapping[str, str]) -> 
     package = json_table(manifests.get("package.json", ""))
     if not package.get("workspaces") and "pnpm-workspace.yaml" not in files:
         return ""
-    return _RUNS[_node_manager(files, package)][2]
+    return _TEST_COMMANDS[_node_manager(files, package)][2]
 
 
 def own_lock(files: Collection[str]) -> str:
@@ -329,15 +329,15 @@ LOCK_FILES = tuple(name for name, _ in _NODE_LOCK_FILES)
 def _node_manager(files: Collection[str], package: Mapping[str, Any]) -> str:
     """Return the package manager by lock file, or else by the `packageManager` field."""
     named = own_lock(files) or str(package.get("packageManager", "")).partition("@")[0]
-    return named if named in _RUNS else "npm"
+    return named if named in _TEST_COMMANDS else "npm"
 
 
 def _run_once(script: str) -> list[str]:
     """Return the arguments that keep a script from watching. For other scripts CI=1, which the bot sets, is enough."""
     words = script.split()
-    if _LINKED & set(script):
+    if _COMMAND_SEPARATORS & set(script):
         return []  # they would be appended to the last of several commands
-    if "vitest" in words and not any(word in _ONCE for word in words):
+    if "vitest" in words and not any(word in _RUN_ONCE_OPTIONS for word in words):
         return ["--run"]
     if "jest" in words:
         return [f"{word}=false" for word in words if word in ("--watch", "--watchAll")]
@@ -396,7 +396,7 @@ def dotnet(files: Collection[str], manifests: Mapping[str, str]) -> BuildCommand
     solutions = [name for name in named if name.endswith(SOLUTIONS)]
     tests = [name for name in named if "test" in name.lower()]
     chosen = next(iter(solutions or tests or named), "")
-    return BuildCommands(BuildSystem.DOTNET, f"dotnet test {path_word(chosen)}" if chosen else "")
+    return BuildCommands(BuildSystem.DOTNET, f"dotnet test {quote_path(chosen)}" if chosen else "")
 
 
 def cmake(files: Collection[str], manifests: Mapping[str, str]) -> BuildCommands | None:
@@ -446,7 +446,7 @@ class BuildCommands(NamedTuple):
 
 BuildRule = Callable[[Collection[str], Mapping[str, str]], BuildCommands | None]
 """Takes all paths of a directory and the contents of its manifests; returns None if it is not this build system."""
-_MANY_DOTS = 300
+_MAX_DOTS = 300
 """Per line. Parsing a dotted key takes time quadratic in its length, and no real manifest nests this deep."""
 
 
@@ -460,7 +460,7 @@ def json_table(text: str) -> dict[str, Any]:
 
 def toml_table(text: str) -> dict[str, Any] | None:
     """Parse TOML; None if that fails, for example because the text was truncated."""
-    if any(line.count(".") > _MANY_DOTS for line in text.split("\n")):
+    if any(line.count(".") > _MAX_DOTS for line in text.split("\n")):
         return None
     try:
         return tomllib.loads(text)
@@ -474,7 +474,7 @@ def is_printable_path(path: str) -> bool:
     return path.isprintable() and "\ufffd" not in path
 
 
-def path_word(path: str) -> str:
+def quote_path(path: str) -> str:
     """Quote the path as one word of a command that is never taken for an option."""
     return quote(f"./{path}" if path[0] == "-" else path)
 

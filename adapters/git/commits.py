@@ -42,7 +42,7 @@ class Commits:
             return None
         answer = await self._git.read(
             *("rev-parse", "--verify", "--quiet", "--end-of-options"),
-            f"{_full_name(name)}^{{commit}}",
+            f"{_full_ref(name)}^{{commit}}",
             at=at,
             ok=(0, 1, 128),
         )
@@ -53,14 +53,14 @@ class Commits:
     async def tip(self, at: GitCheckout, branch: str) -> str | None:
         return await self.commit_or_none(at, f"refs/heads/{branch}")
 
-    async def contains(self, at: GitCheckout, newer: str, older: str) -> bool:
+    async def is_ancestor(self, at: GitCheckout, newer: str, older: str) -> bool:
         """Whether `older` is `newer` or an ancestor of it."""
         answer = await self._git.read(
             *("merge-base", "--is-ancestor", older, newer), at=at, ok=(0, 1)
         )
         return answer.code == 0
 
-    async def parted(self, at: GitCheckout, one: str, other: str) -> str | None:
+    async def merge_base(self, at: GitCheckout, one: str, other: str) -> str | None:
         """Return the merge base of two commits, or None."""
         answer = await self._git.read("merge-base", one, other, at=at, ok=(0, 1))
         return answer.text if answer.code == 0 else None
@@ -86,7 +86,9 @@ class Commits:
         files = differ.fields[: -1 if differ.truncated else None]
         return Divergence(ahead=ahead, behind=behind, files=tuple(map(readable, files)))
 
-    async def dirt(self, at: GitCheckout, *, tracked_only: bool = False) -> tuple[str, ...]:
+    async def uncommitted_paths(
+        self, at: GitCheckout, *, tracked_only: bool = False
+    ) -> tuple[str, ...]:
         """Return the paths with uncommitted changes, including untracked files."""
         answer = await self._git.read(
             *("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty"),
@@ -96,7 +98,7 @@ class Commits:
         )
         return tuple(readable(entry[3:]) for entry in answer.fields)
 
-    async def hidden(self, at: GitCheckout) -> tuple[str, ...]:
+    async def hidden_paths(self, at: GitCheckout) -> tuple[str, ...]:
         """Return tracked files that git was told to ignore, so that no status shows their changes.
 
         Files that do not exist, as in a sparse checkout, are left out.
@@ -104,7 +106,7 @@ class Commits:
         answer = await self._git.read("ls-files", "-v", "-z", at=at)
         return tuple(_hidden(at.top, answer.fields))
 
-    async def ignored(self, at: GitCheckout) -> tuple[str, ...]:
+    async def ignored_paths(self, at: GitCheckout) -> tuple[str, ...]:
         """Return the ignored paths of a checkout; a directory ignored as a whole is one entry."""
         answer = await self._git.read(
             *("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty"),
@@ -113,7 +115,7 @@ class Commits:
         )
         return tuple(readable(entry[3:]) for entry in answer.fields if entry.startswith("!! "))
 
-    async def untracked(self, at: GitCheckout) -> tuple[str, ...]:
+    async def untracked_paths(self, at: GitCheckout) -> tuple[str, ...]:
         """Return the paths that are neither tracked nor ignored; a directory with nothing else is one entry."""
         answer = await self._git.read(
             *("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=all"),
@@ -127,7 +129,7 @@ class Commits:
         head = await self.commit(at, "HEAD")
         changes = await self._changes(at, since, head)
         patterns = tuple(exclude)
-        dirt = dict.fromkeys((*await self.dirt(at), *await self.hidden(at)))
+        dirt = dict.fromkeys((*await self.uncommitted_paths(at), *await self.hidden_paths(at)))
         return Work(
             head=head,
             commits=await self.commits(at, since, head),
@@ -137,7 +139,7 @@ class Commits:
             uncommitted=tuple(path for path in dirt if not _matches(path, patterns)),
         )
 
-    async def touched(self, at: GitCheckout, old: str, new: str) -> list[tuple[str, str]]:
+    async def changed_paths(self, at: GitCheckout, old: str, new: str) -> list[tuple[str, str]]:
         """Return kind (A, D, M, T) and exact path of everything that differs between two commits."""
         return await self._changes(at, old, new, raw=True)
 
@@ -161,7 +163,7 @@ def _hidden(top: Path, listed: Iterable[str]) -> Iterator[str]:
             yield readable(entry[2:])
 
 
-def _full_name(name: str) -> str:
+def _full_ref(name: str) -> str:
     # Always the full ref: git would prefer a tag or a planted file of that name to the branch.
     if name == "HEAD" or name.startswith("refs/") or _HASH.fullmatch(name):
         return name
@@ -184,7 +186,7 @@ def _matches(path: str, patterns: tuple[str, ...]) -> bool:
 # All branches of a repository, whoever created them, for people who look around. It works even where a checkout is
 # broken.
 
-MOST_BRANCHES = 60
+MAX_BRANCHES = 60
 """The most branches compared with the base; those of agents are always among them."""
 AGENT_PREFIX = "agent/"
 _AT_ONCE = 4
@@ -212,9 +214,9 @@ class Branches:
         lines = await self._lines(main)
         agents = [line for line in lines if line.name.startswith(AGENT_PREFIX)]
         others = [line for line in lines if not line.name.startswith(AGENT_PREFIX)]
-        shown = [*agents, *others[: max(0, MOST_BRANCHES - len(agents))]]
+        shown = [*agents, *others[: max(0, MAX_BRANCHES - len(agents))]]
         shown.sort(key=lambda line: line.at, reverse=True)
-        where = worktrees_of(main)
+        where = worktrees_by_branch(main)
         turn = asyncio.Semaphore(_AT_ONCE)
 
         async def held_against_base(line: _BranchLine) -> Branch:
@@ -224,7 +226,7 @@ class Branches:
         branches = await asyncio.gather(*map(held_against_base, shown))
         return BranchList(
             repository=str(main.top),
-            base=base_of(main),
+            base=base_branch(main),
             branches=tuple(branches),
             more=len(lines) - len(shown),
         )
@@ -233,15 +235,15 @@ class Branches:
         line = next((one for one in await self._lines(main, name) if one.name == name), None)
         if line is None:
             raise Refused(f"there is no branch {name} here", "branches lists them.")
-        branch = await self._branch(main, line, worktrees_of(main))
+        branch = await self._branch(main, line, worktrees_by_branch(main))
         head = await self._tree.commit(main, "HEAD")
-        parted = await self._tree.parted(main, head, line.commit) or ""
-        lost, only_here = await self.only_on(main, name, line.commit)
+        parted = await self._tree.merge_base(main, head, line.commit) or ""
+        lost, only_here = await self.unmerged_commits(main, name, line.commit)
         return BranchDetails(
             repository=str(main.top),
             branch=branch,
-            base=base_of(main),
-            author=await self._told(main, line.commit, "%an"),
+            base=base_branch(main),
+            author=await self._log_field(main, line.commit, "%an"),
             upstream=await self._upstream(main, name),
             parted=parted,
             commits=await self._commits(main, "HEAD.." + line.commit),
@@ -259,10 +261,10 @@ class Branches:
     async def patch(self, main: GitCheckout, name: str, limit: int) -> str:
         """Return the patch of the branch since its merge base."""
         tip = await self._tree.commit(main, f"refs/heads/{name}")
-        parted = await self._tree.parted(main, await self._tree.commit(main, "HEAD"), tip)
+        parted = await self._tree.merge_base(main, await self._tree.commit(main, "HEAD"), tip)
         return await self._patches.patch(main, parted, tip, limit) if parted else ""
 
-    async def only_on(
+    async def unmerged_commits(
         self, main: GitCheckout, name: str, tip: str
     ) -> tuple[int, tuple[Commit, ...]]:
         """Return the number of commits reachable only from this branch, and the newest of them."""
@@ -326,12 +328,12 @@ class Branches:
             return None
         try:
             own = worktree == str(main.top)
-            at = main if own else await self._trust.worktree(main, Path(worktree))
-            return len(await self._tree.dirt(at))
+            at = main if own else await self._trust.checked_worktree(main, Path(worktree))
+            return len(await self._tree.uncommitted_paths(at))
         except PortError:
             return None
 
-    async def _told(self, main: GitCheckout, commit: str, what: str) -> str:
+    async def _log_field(self, main: GitCheckout, commit: str, what: str) -> str:
         return (await self._git.read("log", "-1", f"--format={what}", commit, at=main)).text
 
     async def _upstream(self, main: GitCheckout, name: str) -> str:
@@ -341,19 +343,19 @@ class Branches:
         return answer.text
 
 
-def base_of(main: GitCheckout) -> str:
+def base_branch(main: GitCheckout) -> str:
     """Return the branch checked out in the main checkout; empty if its head is detached."""
     head = first_line(main.git_dir / "HEAD")
     return head.removeprefix(_HEADS) if head.startswith(_HEADS) else ""
 
 
-def worktrees_of(main: GitCheckout) -> dict[str, str]:
+def worktrees_by_branch(main: GitCheckout) -> dict[str, str]:
     """Return the worktree path by branch, including branches that a rebase or bisect will return to."""
     where = {entry.branch: entry.path for entry in worktree_entries(main) if entry.branch}
     for entry in worktree_entries(main):
         where |= dict.fromkeys(_branch_under_way(entry.git_dir), entry.path)
     where |= dict.fromkeys(_branch_under_way(main.git_dir), str(main.top))
-    if base := base_of(main):
+    if base := base_branch(main):
         where[base] = str(main.top)
     return where
 
@@ -372,9 +374,9 @@ def _number(text: str) -> int | None:
 # The patch between two commits. Text is always shown as text: an attribute or setting of the repository can declare any
 # file binary, and would hide its changes from whoever reads the patch.
 
-MOST_HIDDEN = 200
+MAX_HIDDEN_FILES = 200
 """The most files declared binary that are inspected. Real binaries cost an inspection, too."""
-_PLAIN = (
+_PATCH_COMMAND = (
     *("diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv", "--no-color"),
     *("--submodule=short", "--ignore-submodules=dirty"),
 )
@@ -388,7 +390,7 @@ class Patches:
         """Return at most `limit` characters: first what git shows by default, then the files declared binary."""
         # a character is four bytes at most
         room = max(limit, 0) * 4 + 1
-        shown = (await self._git.read(*_PLAIN, old, new, at=at, limit=room)).out
+        shown = (await self._git.read(*_PATCH_COMMAND, old, new, at=at, limit=room)).out
         for path in await self._called_binary(at, old, new) if len(shown) < room else ():
             shown += await self._as_text(at, old, new, path, room - len(shown))
             if len(shown) >= room:
@@ -402,17 +404,19 @@ class Patches:
             at=at,
         )
         counted = (entry.split("\t", 2) for entry in answer.fields)
-        return [one[2] for one in counted if one[:2] == ["-", "-"]][:MOST_HIDDEN]
+        return [one[2] for one in counted if one[:2] == ["-", "-"]][:MAX_HIDDEN_FILES]
 
     async def _as_text(self, at: GitCheckout, old: str, new: str, path: str, room: int) -> bytes:
         """Return the patch of the file as text; empty if it really is binary."""
-        answer = await self._git.read(*_PLAIN, "--text", old, new, "--", path, at=at, limit=room)
+        answer = await self._git.read(
+            *_PATCH_COMMAND, "--text", old, new, "--", path, at=at, limit=room
+        )
         return b"" if b"\0" in answer.out else answer.out
 
 
 # When files were last changed, as of the checked-out commit, for a limited number of files.
 
-MOST_DATED_FILES = 100
+MAX_DATED_FILES = 100
 _LATEST = datetime(9999, 1, 1, tzinfo=UTC)
 
 
@@ -420,7 +424,7 @@ async def last_changed(
     git: Git, main: GitCheckout, files: Iterable[str]
 ) -> dict[str, datetime | None]:
     """Return the time of the last change per file; None if there is no such file."""
-    asked = [name for name in dict.fromkeys(files) if _is_a_path(name)][:MOST_DATED_FILES]
+    asked = [name for name in dict.fromkeys(files) if _is_a_path(name)][:MAX_DATED_FILES]
     lines = "".join(f"HEAD:{name}\n" for name in asked)
     answer = await git.read(*("cat-file", "--batch-check"), at=main, stdin=lines.encode())
     found = [one.endswith(" missing") for one in answer.text.splitlines()]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 # Settings that keep git from starting programs or asking questions.
 
-SWITCHED_OFF: tuple[str, ...] = (
+SAFE_SETTINGS: tuple[str, ...] = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.pager=cat",
@@ -83,22 +83,22 @@ FILTER = re.compile(r"filter\.(.+)\.(?:clean|smudge|process)", re.DOTALL)
 DRIVER = re.compile(r"merge\.(.+)\.driver", re.DOTALL)
 PROGRAM_KEYS = r"^(filter\..*\.(clean|smudge|process)|merge\..*\.driver)$"
 """The pattern passed to git, which reports section and key names in lower case."""
-_MAYBE = re.compile(rb"\[\s*(?:filter|merge|include)", re.IGNORECASE)
-_SHELL = frozenset("|&;<>()$`\\\n*?[]#~{}!")
+_PROGRAM_SECTION = re.compile(rb"\[\s*(?:filter|merge|include)", re.IGNORECASE)
+_SHELL_CHARACTERS = frozenset("|&;<>()$`\\\n*?[]#~{}!")
 """Characters with a meaning in a shell. A command with one of them is more than a program and its arguments."""
-_LOOK_AROUND = frozenset({"npx", "npm", "pnpm", "yarn", "bun", "bunx", "uv", "poetry", "make"})
+_FOLDER_DEPENDENT = frozenset({"npx", "npm", "pnpm", "yarn", "bun", "bunx", "uv", "poetry", "make"})
 """Programs that read or change the folder they are started in; in an empty one their result would be wrong."""
 _SIDES = re.compile(r"%[OAB]")
 _PLACEHOLDER = re.compile(r"%[OABLPSXY%]")
-_NOT_MERGED = "false"
+_FAILING_DRIVER = "false"
 """A driver that fails, which makes git report a conflict."""
-_OF_THE_TREE = ("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
-LARGEST_CONFIGURATION = 1 << 20
+_TREE_VARIABLES = ("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
+MAX_CONFIGURATION_BYTES = 1 << 20
 
 
-def names_programs(configurations: Iterable[Path]) -> bool:
+def may_name_programs(configurations: Iterable[Path]) -> bool:
     """Whether the configuration may name programs. For most repositories this saves a call to git."""
-    return any(_MAYBE.search(_content(one)) for one in configurations)
+    return any(_PROGRAM_SECTION.search(_content(one)) for one in configurations)
 
 
 def safe_commands(programs: Mapping[str, str], main: Path, path: str) -> dict[str, str]:
@@ -110,7 +110,7 @@ def safe_commands(programs: Mapping[str, str], main: Path, path: str) -> dict[st
         if FILTER.fullmatch(key):
             told[key] = _in_main_checkout(command, main)
         elif DRIVER.fullmatch(key):
-            told[key] = _in_empty_folder(command, main, path) or _NOT_MERGED
+            told[key] = _in_empty_folder(command, main, path) or _FAILING_DRIVER
     return told
 
 
@@ -122,11 +122,11 @@ def settings_environment(overrides: Mapping[str, str]) -> dict[str, str]:
     return told
 
 
-def described_programs(programs: Mapping[str, str], main: Path, path: str) -> tuple[str, ...]:
+def describe_programs(programs: Mapping[str, str], main: Path, path: str) -> tuple[str, ...]:
     """Return sentences for people: which programs of the repository run and where, and which do not run."""
     told: dict[str, None] = {}
     for key, command in programs.items():
-        files = ", ".join(f"`{one}`" for one in _files_of(command, main))
+        files = ", ".join(f"`{one}`" for one in _repository_files(command, main))
         if (found := FILTER.fullmatch(key)) and files:
             told[f"The git filter {found[1]} runs {files} of the repository: {_OWN_COPY}"] = None
         elif found := DRIVER.fullmatch(key):
@@ -134,7 +134,7 @@ def described_programs(programs: Mapping[str, str], main: Path, path: str) -> tu
     return tuple(told)
 
 
-def may_lie_in_the_tree(key: str, command: str, main: Path, path: str) -> bool:
+def may_run_repository_code(key: str, command: str, main: Path, path: str) -> bool:
     """Whether a filter may run something from the repository.
 
     False if it is a system program without a file or module to run.
@@ -142,9 +142,9 @@ def may_lie_in_the_tree(key: str, command: str, main: Path, path: str) -> bool:
     words = _plain_words(command)
     if not FILTER.fullmatch(key) or not command.strip():
         return False
-    program = _program(words[0], main, path) if words and "-m" not in words else None
+    program = _trusted_program(words[0], main, path) if words and "-m" not in words else None
     inside = program is None or Path(program).is_relative_to(main)
-    return inside or any(_is_file_of(word, main) for word in words)
+    return inside or any(_is_repository_file(word, main) for word in words)
 
 
 def _driver_described(name: str, command: str, main: Path, path: str, files: str) -> Iterator[str]:
@@ -162,7 +162,7 @@ def _driver_described(name: str, command: str, main: Path, path: str, files: str
 def _in_main_checkout(command: str, main: Path) -> str:
     # In a filter command git replaces %f by a quoted path and %% by a single %.
     where = shlex.quote(str(main)).replace("%", "%%")
-    return f"unset {' '.join(_OF_THE_TREE)}; cd {where} || exit 1\n{command}"
+    return f"unset {' '.join(_TREE_VARIABLES)}; cd {where} || exit 1\n{command}"
 
 
 def _in_empty_folder(command: str, main: Path, path: str) -> str | None:
@@ -170,18 +170,18 @@ def _in_empty_folder(command: str, main: Path, path: str) -> str | None:
     words = _plain_words(command)
     if not words:
         return None
-    program = _program(words[0], main, path)
+    program = _trusted_program(words[0], main, path)
     if program is None:
         return None
     told = [_quoted(program), *(_argument(word, main) for word in words[1:])]
     return (
-        f"unset {' '.join(_OF_THE_TREE)}; tree=$PWD; aside=$(mktemp -d) || exit 1; "
+        f"unset {' '.join(_TREE_VARIABLES)}; tree=$PWD; aside=$(mktemp -d) || exit 1; "
         f'cd "$aside" || exit 1; {" ".join(told)}; code=$?; cd / && rm -rf "$aside"; exit $code'
     )
 
 
 def _plain_words(command: str) -> list[str]:
-    if _SHELL.intersection(command):
+    if _SHELL_CHARACTERS.intersection(command):
         return []
     try:
         return shlex.split(command)
@@ -189,9 +189,9 @@ def _plain_words(command: str) -> list[str]:
         return []
 
 
-def _program(word: str, main: Path, path: str) -> str | None:
+def _trusted_program(word: str, main: Path, path: str) -> str | None:
     """Return the full path of a program that no agent controls, or None."""
-    if "%" in word or "=" in word or word in _LOOK_AROUND:
+    if "%" in word or "=" in word or word in _FOLDER_DEPENDENT:
         return None
     if "/" in word:
         found = main / word
@@ -203,7 +203,7 @@ def _argument(word: str, main: Path) -> str:
     """Return the quoted argument, with full paths for the three sides of a merge and for files of the repository, which
     are those of the main checkout.
     """
-    if _is_file_of(word, main):
+    if _is_repository_file(word, main):
         return _quoted(str(main / word))
     parts: list[str] = []
     at = 0
@@ -220,15 +220,15 @@ def _quoted(word: str) -> str:
     return shlex.quote(word).replace("%", "%%")
 
 
-def _files_of(command: str, main: Path) -> list[str]:
+def _repository_files(command: str, main: Path) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError:
         words = command.split()
-    return [word for word in dict.fromkeys(words) if _is_file_of(word, main)]
+    return [word for word in dict.fromkeys(words) if _is_repository_file(word, main)]
 
 
-def _is_file_of(word: str, main: Path) -> bool:
+def _is_repository_file(word: str, main: Path) -> bool:
     """Whether the word is a path of a file in the main checkout.
 
     A plain word that happens to be a file name does not count.
@@ -250,6 +250,6 @@ def _content(configuration: Path) -> bytes:
         return b""
     try:
         with configuration.open("rb") as file:
-            return file.read(LARGEST_CONFIGURATION)
+            return file.read(MAX_CONFIGURATION_BYTES)
     except OSError:
         return b"[include]"

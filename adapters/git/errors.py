@@ -15,7 +15,7 @@ from bot.core.errors import PortError, Refused, Unavailable
 from bot.os_errors import RIGHTS, files_in, is_odd
 
 FREE_SPACE = "Free some space there; the bot goes on by itself."
-MOST_LOOKED_AT = 500_000
+MAX_FILES_CHECKED = 500_000
 NAMES_SHOWN = 8
 _FULL = ("No space left on device", "Disk quota exceeded", "Input/output error", "Out of diskspace")
 _LOCK = re.compile(r"(?:Unable to create '|could not lock config file )(.+?)'?: File exists")
@@ -32,7 +32,7 @@ def git_error(command: str, err: str, code: int, at: GitCheckout | Path) -> Port
     if any(word in err for word in _FULL):
         top = at.top if isinstance(at, GitCheckout) else at
         return Unavailable(f"the disk is full ({top}; git {command} failed)", FREE_SPACE)
-    said = last_words(err) or f"exit code {code}"
+    said = error_line(err) or f"exit code {code}"
     return recognised_error(err, at) or Refused(f"git {command} failed: {said}")
 
 
@@ -62,7 +62,7 @@ def missing_filter(err: str, at: GitCheckout | Path) -> Refused | None:
     )
 
 
-def last_words(err: str) -> str:
+def error_line(err: str) -> str:
     lines = [line.strip() for line in err.splitlines() if line.strip()]
     told = [line for line in lines if line.startswith(("fatal:", "error:"))]
     chosen = (told or lines or [""])[0]
@@ -98,7 +98,7 @@ def blocking_file(at: GitCheckout | Path) -> Path | None:
     inside = (one for folder in folders for one in files_in(folder))
     trees = (one for top in tops for one in files_in(top) if one.name in _READ_BY_GIT)
     outside = (top / ".git" for top in tops)
-    for found in (*outside, *islice(inside, MOST_LOOKED_AT), *islice(trees, MOST_LOOKED_AT)):
+    for found in (*outside, *islice(inside, MAX_FILES_CHECKED), *islice(trees, MAX_FILES_CHECKED)):
         if is_odd(found):
             return found
     return None
@@ -131,7 +131,7 @@ def _overwritten(err: str) -> Refused:
 
 
 def _of_configuration(err: str, at: GitCheckout | Path) -> Refused:
-    said = last_words(err)
+    said = error_line(err)
     return Refused(
         f"the repository's git configuration is damaged: {said}",
         "Mend that line by hand, or bring the file back from a copy. `git config --local --list` says when it can be read again.",
@@ -150,14 +150,14 @@ def _of_index(err: str, at: GitCheckout | Path) -> Refused:
     top = at.top if isinstance(at, GitCheckout) else at
     index = at.git_dir / "index" if isinstance(at, GitCheckout) else top / ".git" / "index"
     return Refused(
-        f"the index of {top} is damaged: {last_words(err)}",
+        f"the index of {top} is damaged: {error_line(err)}",
         f"Have it made anew; no file is changed by that: rm {index} && git -C {top} reset",
     )
 
 
 def _of_objects(err: str, at: GitCheckout | Path) -> Refused:
     return Refused(
-        f"objects of the repository are missing or damaged: {last_words(err)}",
+        f"objects of the repository are missing or damaged: {error_line(err)}",
         "`git fsck` says which. Bring them back by a fetch, or from another clone.",
     )
 
@@ -171,20 +171,20 @@ def _of_another_user(err: str, at: GitCheckout | Path) -> Refused:
 
 _KNOWN: dict[str, Callable[[str, GitCheckout | Path], PortError]] = {
     "dubious ownership": _of_another_user,
-    ": Permission denied": lambda err, at: Refused(f"git says: {last_words(err)}", RIGHTS),
+    ": Permission denied": lambda err, at: Refused(f"git says: {error_line(err)}", RIGHTS),
     "transport .* not allowed": lambda err, at: Refused(
         "the repository is a partial clone and lacks objects",
         "Fetch everything once: git fetch --refetch --no-filter",
     ),
     r"bad (?:numeric |boolean )?config|reading the configuration files": _of_configuration,
     "Expected git repo version|unknown repository extension": lambda err, at: Refused(
-        f"the repository has a form that this git does not know: {last_words(err)}",
+        f"the repository has a form that this git does not know: {error_line(err)}",
         "Install a newer git.",
     ),
     "index file (?:smaller|corrupt)|bad signature 0x|bad index file|index file open failed": _of_index,
     "unexpected line in .*packed-refs|bad shallow line|invalid shallow line": lambda err, at: (
         Refused(
-            f"a file of the repository is damaged: {last_words(err)}",
+            f"a file of the repository is damaged: {error_line(err)}",
             f"Bring it back from a copy or a clone; it lies in {_git_folder(at)}.",
         )
     ),

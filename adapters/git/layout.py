@@ -17,7 +17,7 @@ from bot.core.errors import Away, Refused
 
 # A checkout and its git directories. The bot sets their paths; they are never discovered from files an agent can write.
 
-_UNDER_WAY = (
+_OPERATION_FILES = (
     ("rebase-merge", "a rebase"),
     ("rebase-apply/applying", "applying patches (git am)"),
     ("rebase-apply", "a rebase"),
@@ -50,7 +50,7 @@ class GitCheckout:
             "GIT_WORK_TREE": str(self.top),
         }
 
-    def linked(self, git_dir: Path, top: Path) -> GitCheckout:
+    def linked_worktree(self, git_dir: Path, top: Path) -> GitCheckout:
         """Return a linked worktree of the same repository."""
         return GitCheckout(git_dir=git_dir, common=self.common, top=top, main=self.main)
 
@@ -86,7 +86,7 @@ def damaged_repository(own: Path) -> Away:
             f"the repository in {own} is damaged: {' and '.join(missing)} is missing",
             "Bring it back from a copy or a clone. Do not make a new one over it.",
         )
-    if not is_there(head):
+    if not path_exists(head):
         said = "is missing"
     else:
         said = f"says {first_line(head)[:60]!r}" if head.is_file() else "is no ordinary file"
@@ -97,10 +97,10 @@ def damaged_repository(own: Path) -> Away:
     )
 
 
-def under_way(main: GitCheckout) -> str:
+def unfinished_operation(main: GitCheckout) -> str:
     """Return the unfinished operation in the main checkout, such as a rebase; empty if there is none."""
-    for name, what in _UNDER_WAY:
-        if is_there(main.git_dir / name):
+    for name, what in _OPERATION_FILES:
+        if path_exists(main.git_dir / name):
             return what
     return ""
 
@@ -113,7 +113,7 @@ def pointer_target(pointer: Path) -> Path | None:
     return pointer.parent / content.removeprefix("gitdir: ")
 
 
-def is_there(path: Path) -> bool:
+def path_exists(path: Path) -> bool:
     """Whether a file, directory or link of that name exists. Fast enough to be called in the event loop."""
     return path.exists() or path.is_symlink()
 
@@ -146,7 +146,7 @@ def _git_dir(top: Path) -> Path:
 # The entries of worktrees below .git/worktrees, complete or broken. They are read directly, because git skips broken
 # ones.
 
-HALF_MADE = "initializing"
+INITIALIZING = "initializing"
 """Content of `locked` while `git worktree add` has not finished."""
 WORKTREES = ".worktrees"
 _BRANCH = re.compile(r"agent/[a-z0-9][a-z0-9_-]{0,57}")
@@ -217,7 +217,7 @@ def require_worktree_folder(directory: Path) -> None:
         )
 
 
-def checked_path(main: GitCheckout, path: str) -> Path:
+def checked_worktree_path(main: GitCheckout, path: str) -> Path:
     """Check a worktree's path, which must be directly below `.worktrees`, a real directory of the repository."""
     require_worktree_folder(directory := main.top / WORKTREES)
     asked = Path(path)
@@ -269,7 +269,7 @@ def is_in_registry(path: str) -> bool:
     return path.startswith(REGISTRY_FOLDER)
 
 
-MOST_EXCLUDED = 200
+MAX_EXCLUDED = 200
 _INSTALLED = ("node_modules/", ".venv/", "venv/")
 """Folders of package managers, excluded even if they existed before because an earlier run was killed."""
 LOCK_FILES = frozenset(
@@ -280,15 +280,15 @@ LOCK_FILES = frozenset(
 )
 
 
-def left_behind(now: Sequence[str], before: Sequence[str]) -> tuple[list[str], list[str]]:
+def new_untracked(now: Sequence[str], before: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return patterns that make git ignore the new untracked files, and the new lock files, which are not ignored."""
     new = [one for one in now if one not in before or one.endswith(_INSTALLED)]
     locks = [one for one in new if one.rpartition("/")[2] in LOCK_FILES]
-    patterns = [_exact(one) for one in new if one not in locks and one.isprintable()]
-    return patterns[:MOST_EXCLUDED], locks
+    patterns = [_exact_pattern(one) for one in new if one not in locks and one.isprintable()]
+    return patterns[:MAX_EXCLUDED], locks
 
 
-def _exact(path: str) -> str:
+def _exact_pattern(path: str) -> str:
     """Return a pattern that matches only this path."""
     escaped = re.sub(r"([\\*?\[])", r"\\\1", path)
     blanks = len(escaped) - len(escaped.rstrip(" "))

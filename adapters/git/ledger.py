@@ -131,15 +131,15 @@ class LockedRepository:
         lock: int,
         ledger: GitLedger,
         page: RepositoryRecord,
-        let_go: OnRemoved | None = None,
+        on_removed: OnRemoved | None = None,
     ) -> None:
         self.main = main
         self.lock = lock
         self._ledger = ledger
         self._page = page
-        self._let_go = let_go
+        self._let_go = on_removed
 
-    def made(self, path: Path) -> WorktreeRecord | None:
+    def worktree_record(self, path: Path) -> WorktreeRecord | None:
         """Return the record of a worktree of the bot, or None."""
         return self._page.worktrees.get(str(path))
 
@@ -149,7 +149,7 @@ class LockedRepository:
         return tuple(self._page.worktrees)
 
     @property
-    def is_at_work(self) -> bool:
+    def has_worktrees(self) -> bool:
         """Whether the bot has any worktree in this repository."""
         return bool(self._page.worktrees)
 
@@ -163,7 +163,7 @@ class LockedRepository:
     def note_branch(self, branch: str, path: Path) -> None:
         self._save(self._page.with_branch(branch, str(path)))
 
-    async def strike(self, path: Path) -> None:
+    async def remove_worktree(self, path: Path) -> None:
         """Remove the entry of a worktree that is gone, after `let_go` has cleaned up what belonged to it."""
         if self._let_go:
             await self._let_go(str(path))
@@ -172,11 +172,11 @@ class LockedRepository:
     def strike_branch(self, branch: str) -> None:
         self._save(self._page.without_branch(branch))
 
-    def merge_note(self, path: Path) -> Callable[[MergeUnderWay | None], None]:
+    def merge_recorder(self, path: Path) -> Callable[[MergeUnderWay | None], None]:
         """Return a function that records the start or, with None, the end of a merge in this worktree."""
 
         def note(merging: MergeUnderWay | None) -> None:
-            made = self.made(path)
+            made = self.worktree_record(path)
             if made is not None:
                 self.note(path, made.model_copy(update={"merging": merging}))
 
@@ -196,7 +196,7 @@ LOCK_FILE = "gwt-bot.lock"
 LOCK_SECONDS = 600.0
 
 
-class Locks:
+class RepositoryLocks:
     """The repository locks held by this process."""
 
     def __init__(self, seconds: float = LOCK_SECONDS) -> None:
@@ -204,7 +204,7 @@ class Locks:
         self._mine: dict[Path, asyncio.Lock] = {}
 
     @contextlib.asynccontextmanager
-    async def held(self, common: Path) -> AsyncGenerator[int]:
+    async def hold(self, common: Path) -> AsyncGenerator[int]:
         """Hold the lock of the repository with this common directory; yields the descriptor to pass to git."""
         async with self._mine.setdefault(common, asyncio.Lock()):
             descriptor = await self._take(common / LOCK_FILE)

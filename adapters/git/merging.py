@@ -23,7 +23,7 @@ from adapters.git.layout import (
     first_line,
     is_in_registry,
     points_back,
-    under_way,
+    unfinished_operation,
     worktree_entries,
 )
 from adapters.git.ledger import LockedRepository, MergeUnderWay, Stage
@@ -36,7 +36,7 @@ from bot.core.git import Collision, Merged
 
 MERGE_OPTIONS = ("--commit", "--no-squash", "--no-autostash")
 """Override `branch.*.mergeOptions`: a merge that makes no commit would still exit with 0."""
-NoteMerge = Callable[[MergeUnderWay | None], None]
+RecordMerge = Callable[[MergeUnderWay | None], None]
 """Records that a merge starts or, with None, has ended."""
 
 
@@ -53,28 +53,28 @@ class Merges:
         message: str,
         *,
         lock: int,
-        begun: MergeUnderWay | None,
-        note: NoteMerge,
+        unfinished: MergeUnderWay | None,
+        record: RecordMerge,
         plan: str = "",
     ) -> Merged:
         """Merge the commit `other` into the checkout.
 
         Conflicts only below `plan` are resolved in favour of our side.
         """
-        if begun is not None:
-            await self._undo(at, begun, lock)
-            note(None)
+        if unfinished is not None:
+            await self._undo(at, unfinished, lock)
+            record(None)
         head = await self._tree.commit(at, "HEAD")
-        if await self._tree.contains(at, head, other):
+        if await self._tree.is_ancestor(at, head, other):
             return Merged(commit=head)
-        if dirt := await self._tree.dirt(at, tracked_only=True):
+        if dirt := await self._tree.uncommitted_paths(at, tracked_only=True):
             raise Refused(
                 f"the worktree has uncommitted changes ({', '.join(dirt[:5])})",
                 "Commit them first.",
             )
-        note(MergeUnderWay(head=head, other=other))
+        record(MergeUnderWay(head=head, other=other))
         merged = await self._try(at, other, message, lock, plan)
-        note(None)
+        record(None)
         return merged
 
     async def _try(self, at: GitCheckout, other: str, message: str, lock: int, plan: str) -> Merged:
@@ -93,7 +93,7 @@ class Merges:
         if (
             unmerged
             and not others
-            and await self._settling.settle(at, unmerged, plan, message, lock)
+            and await self._settling.resolve(at, unmerged, plan, message, lock)
         ):
             return Merged(commit=await self._tree.commit(at, "HEAD"))
         await self._abort(at, lock)
@@ -121,14 +121,14 @@ class Merges:
         touched = await self._touched(at, begun)
         kept = set((await self._git.read("ls-files", "-z", at=at)).fields)
         await self._restore(at, [path for path in touched if path in kept], lock)
-        await self._take_away(at, [path for path in touched if path not in kept], begun.other)
+        await self._remove_added(at, [path for path in touched if path not in kept], begun.other)
 
     async def _touched(self, at: GitCheckout, begun: MergeUnderWay) -> list[str]:
         """Return the paths a merge changes: those the other side changed since the merge base."""
-        parted = await self._tree.parted(at, begun.head, begun.other)
+        parted = await self._tree.merge_base(at, begun.head, begun.other)
         if parted is None:
             return []
-        changes = await self._tree.touched(at, parted, begun.other)
+        changes = await self._tree.changed_paths(at, parted, begun.other)
         return [path for _, path in changes]
 
     async def _restore(self, at: GitCheckout, paths: list[str], lock: int) -> None:
@@ -140,7 +140,7 @@ class Merges:
             stdin=told,
         )
 
-    async def _take_away(self, at: GitCheckout, paths: list[str], other: str) -> None:
+    async def _remove_added(self, at: GitCheckout, paths: list[str], other: str) -> None:
         """Remove the files the merge added, if they are what git wrote."""
         for path in paths:
             file = at.top / path
@@ -174,9 +174,9 @@ class BaseUpdate:
                 raise Refused(
                     "moved", f"{name} stands no longer at {commit[:10]}. Look at it again."
                 )
-        if done := await self._done(held, path, (tip, *branches.values())):
+        if done := await self._earlier_result(held, path, (tip, *branches.values())):
             return Merged(commit=done)
-        await self._preparing.scratch(held, path, tip)
+        await self._preparing.create_scratch(held, path, tip)
         at = scratch_checkout(held, path)
         if at is None:
             raise Refused(f"git made no worktree at {path}")
@@ -187,20 +187,20 @@ class BaseUpdate:
                 commit,
                 f"Merge branch '{name}'",
                 lock=held.lock,
-                begun=None,
-                note=lambda _: None,
+                unfinished=None,
+                record=lambda _: None,
             )
             if merged.conflicts:
                 break
         return merged
 
-    async def move(self, held: LockedRepository, base_branch: str, commit: str) -> None:
+    async def fast_forward(self, held: LockedRepository, base_branch: str, commit: str) -> None:
         """Fast-forward the base branch to `commit`; raise Refused if it has other commits or is checked out elsewhere."""
         new = await self._tree.commit(held.main, commit)
         old = await self._tip(held, base_branch)
-        if await self._tree.contains(held.main, old, new):
+        if await self._tree.is_ancestor(held.main, old, new):
             return
-        if not await self._tree.contains(held.main, new, old):
+        if not await self._tree.is_ancestor(held.main, new, old):
             raise Refused("moved", f"{base_branch} has new commits. Merge once more.")
         where = [entry.path for entry in worktree_entries(held.main) if entry.branch == base_branch]
         if where:
@@ -218,19 +218,19 @@ class BaseUpdate:
             )
 
     async def _forward_main_checkout(self, held: LockedRepository, new: str) -> None:
-        if begun := under_way(held.main):
+        if begun := unfinished_operation(held.main):
             raise Refused(
                 f"{begun} is under way in the main checkout",
                 "Finish it or give it up, and try again.",
             )
         # uncommitted registry files do not count here: git itself refuses if they are in the way of the merge
-        dirt = await self._tree.dirt(held.main, tracked_only=True)
+        dirt = await self._tree.uncommitted_paths(held.main, tracked_only=True)
         if dirt := [path for path in dirt if not is_in_registry(path)]:
             raise Refused(
                 f"the main checkout has uncommitted changes ({', '.join(dirt[:5])})",
                 "Commit or stash them, and try again.",
             )
-        async with self._former(held.main) as at:
+        async with self._with_unmerged_filters(held.main) as at:
             # git itself refuses, before it changes anything, if an untracked or ignored file is in the way
             await self._git.write(
                 *(
@@ -247,17 +247,19 @@ class BaseUpdate:
             )
 
     @contextlib.asynccontextmanager
-    async def _former(self, main: GitCheckout) -> AsyncGenerator[GitCheckout]:
+    async def _with_unmerged_filters(self, main: GitCheckout) -> AsyncGenerator[GitCheckout]:
         """Yield the checkout with filters taken from an unchanged copy: while git merges in place it would run
         half-merged filters.
         """
-        if not await self._git.runs_what_lies_there(main):
+        if not await self._git.runs_repository_filters(main):
             yield main
             return
         with tempfile.TemporaryDirectory(prefix="gwt-bot-") as folder:
             options = ("--quiet", "--shared", "--template=", "--no-recurse-submodules")
             copy = Path(folder) / "checkout"
-            await self._git.make("clone", *options, "--", str(main.top), str(copy), at=Path(folder))
+            await self._git.run_in_new_folder(
+                "clone", *options, "--", str(main.top), str(copy), at=Path(folder)
+            )
             yield replace(main, main=copy)
 
     async def _tip(self, held: LockedRepository, branch: str) -> str:
@@ -266,7 +268,7 @@ class BaseUpdate:
             raise Refused(f"there is no branch {branch} in the repository")
         return tip
 
-    async def _done(
+    async def _earlier_result(
         self, held: LockedRepository, path: Path, wanted: tuple[str, ...]
     ) -> str | None:
         """Return the result of an earlier call for the same commits, if its worktree still exists."""
@@ -274,25 +276,25 @@ class BaseUpdate:
         if at is None:
             return None
         head = await self._tree.commit_or_none(at, "HEAD")
-        if head is None or await self._tree.dirt(at):
+        if head is None or await self._tree.uncommitted_paths(at):
             return None
-        contained = [await self._tree.contains(at, head, commit) for commit in wanted]
+        contained = [await self._tree.is_ancestor(at, head, commit) for commit in wanted]
         return head if all(contained) else None
 
 
 def scratch_checkout(held: LockedRepository, path: Path) -> GitCheckout | None:
     """Return the bot's scratch worktree, or None if there is no intact one."""
-    made = held.made(path)
+    made = held.worktree_record(path)
     entry = entry_at(worktree_entries(held.main), path)
     if made is None or entry is None or made.stage is not Stage.SCRATCH or not made.git_dir:
         return None
-    return held.main.linked(entry.git_dir, path) if points_back(path, entry) else None
+    return held.main.linked_worktree(entry.git_dir, path) if points_back(path, entry) else None
 
 
 # Resolves a merge that conflicts only in the bot's own documents: the worktree's copy of each wins; anything unusual is
 # left alone.
 
-_OURS = "2"
+_OURS_STAGE = "2"
 
 
 @dataclass(frozen=True)
@@ -314,9 +316,9 @@ class DocumentConflicts:
         for field in answer.fields:
             facts, _, path = field.partition("\t")
             stages.setdefault(path, set()).add(facts.split()[2])
-        return [UnmergedFile(path, _OURS in found) for path, found in stages.items()]
+        return [UnmergedFile(path, _OURS_STAGE in found) for path, found in stages.items()]
 
-    async def settle(
+    async def resolve(
         self, at: GitCheckout, unmerged: list[UnmergedFile], plan: str, message: str, lock: int
     ) -> bool:
         """Take our side of all files and commit. Return False, without changes, if one of them was renamed."""
@@ -350,10 +352,10 @@ def _as_input(paths: Iterable[str]) -> bytes:
 # Predicts which branches would conflict. The merges are tried in a separate repository, so that the real one is not
 # touched and nothing of its configuration runs.
 
-MOST_PAIRS = 45
+MAX_PAIRS = 45
 FORECAST_SECONDS = 60.0
 ATTRIBUTES_LIMIT = 64 * 1024
-OLDEST_FOR_FORECASTS = (2, 38)
+MIN_FORECAST_VERSION = (2, 38)
 log = logging.getLogger("bot.git")
 
 
@@ -364,10 +366,10 @@ class MergeForecast:
         self._seconds = seconds
         self._able: bool | None = None
 
-    async def collisions(
+    async def predict_conflicts(
         self, main: GitCheckout, branches: tuple[str, ...]
     ) -> tuple[Collision, ...]:
-        if not await self._is_able():
+        if not await self._is_supported():
             return ()
         tips: dict[str, str] = {}
         for branch in branches:
@@ -381,15 +383,17 @@ class MergeForecast:
             beside = _scratch_repository(main, Path(directory), tips, attributes)
             try:
                 async with asyncio.timeout(self._seconds):
-                    for one, other in itertools.islice(itertools.combinations(tips, 2), MOST_PAIRS):
-                        files = await self._files(beside, tips[one], tips[other])
+                    for one, other in itertools.islice(itertools.combinations(tips, 2), MAX_PAIRS):
+                        files = await self._conflicting_files(beside, tips[one], tips[other])
                         if files:
                             found.append(Collision(one=one, other=other, files=files))
             except TimeoutError:
                 log.warning("forecast cut short", extra={"data": {"seconds": self._seconds}})
         return tuple(found)
 
-    async def _files(self, beside: GitCheckout, one: str, other: str) -> tuple[str, ...]:
+    async def _conflicting_files(
+        self, beside: GitCheckout, one: str, other: str
+    ) -> tuple[str, ...]:
         """Return the files in which two commits conflict."""
         if one == other:
             return ()
@@ -414,10 +418,10 @@ class MergeForecast:
         )
         return answer.out if answer.code == 0 else b""
 
-    async def _is_able(self) -> bool:
+    async def _is_supported(self) -> bool:
         if self._able is None:
             version = await self._git.version()
-            self._able = version >= OLDEST_FOR_FORECASTS
+            self._able = version >= MIN_FORECAST_VERSION
             if not self._able:
                 log.warning("no forecasts", extra={"data": {"why": "git 2.38 is needed"}})
         return self._able

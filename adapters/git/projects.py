@@ -25,8 +25,8 @@ from adapters.git.build_systems import (
     make,
     maven,
     node,
-    path_word,
     python,
+    quote_path,
     ruby,
     workspaces_command,
 )
@@ -60,11 +60,11 @@ def build_commands(files: Collection[str], manifests: Mapping[str, str]) -> Buil
 
 DEEPEST_PROJECT = 3
 MOST_PROJECTS = 12
-MOST_CANDIDATES = 48
+MAX_CANDIDATES = 48
 """The most directories whose manifests are read."""
 TOP = "."
 
-_NOT_OURS = frozenset(
+_IGNORED_FOLDERS = frozenset(
     {
         *("node_modules", "vendor", "third_party", "third-party", "external", "bower_components"),
         *("fixtures", "__fixtures__", "testdata", "test-data", "mocks", "snapshots"),
@@ -74,8 +74,8 @@ _NOT_OURS = frozenset(
     }
 )
 """Directories with third-party projects, or with parts of the surrounding one."""
-_MARKS = frozenset(MANIFESTS)
-_MARKED = (*SOLUTIONS, *DOTNET_PROJECTS)
+_MANIFEST_NAMES = frozenset(MANIFESTS)
+_MANIFEST_SUFFIXES = (*SOLUTIONS, *DOTNET_PROJECTS)
 
 
 def project_manifests(paths: Iterable[str]) -> dict[str, list[str]]:
@@ -83,15 +83,15 @@ def project_manifests(paths: Iterable[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for path in paths:
         name = path[path.rfind("/") + 1 :]
-        if name in _MARKS or name.endswith(_MARKED):
+        if name in _MANIFEST_NAMES or name.endswith(_MANIFEST_SUFFIXES):
             folder = path[: -len(name) - 1]
             if folder and _may_be_project(folder):
                 found.setdefault(folder, []).append(path)
     nearest = sorted(found, key=lambda folder: (folder.count("/"), folder))
-    return {folder: found[folder] for folder in nearest[:MOST_CANDIDATES]}
+    return {folder: found[folder] for folder in nearest[:MAX_CANDIDATES]}
 
 
-def projects_of(
+def find_projects(
     paths: Sequence[str], texts: Mapping[str, str], folders: Iterable[str]
 ) -> tuple[Project, ...]:
     """Return the top project, then those below it. `texts`: contents of manifests by path."""
@@ -102,15 +102,15 @@ def projects_of(
     everything = frozenset(paths) if below else frozenset[str]()
     top = _project(TOP, own, texts, ())
     found = [
-        _project(folder, files, texts, _locks_above(folder, everything))
+        _project(folder, files, texts, _inherited_locks(folder, everything))
         for folder, files in below.items()
     ]
-    told = [one for one in found if one.test_command or not _parts_of((top, *found), one)]
+    told = [one for one in found if one.test_command or not _is_part_of((top, *found), one)]
     told.sort(key=lambda one: not one.test_command)
     return (top, *told[:MOST_PROJECTS])
 
 
-def command_of_all(
+def combined_test_command(
     projects: Sequence[Project], paths: Collection[str], texts: Mapping[str, str]
 ) -> str:
     """Return the top's test command or, if it has none, those of all projects in their directories; empty if there is
@@ -120,27 +120,27 @@ def command_of_all(
     if top.test_command:
         return top.test_command
     tested = [one for one in below if one.test_command]
-    alone = [one for one in tested if not _parts_of(tested, one)]
+    alone = [one for one in tested if not _is_part_of(tested, one)]
     parts: list[str] = []
     together = workspaces_command(paths, texts) if _is_node(top) else ""
     if together and any(one.build_system is top.build_system for one in alone):
         parts.append(together)
         alone = [one for one in alone if one.build_system is not top.build_system]
-    parts += [f"(cd {path_word(one.path)} && {one.test_command})" for one in alone]
+    parts += [f"(cd {quote_path(one.path)} && {one.test_command})" for one in alone]
     return " && ".join(parts)
 
 
-def set_up_of_all(projects: Sequence[Project]) -> str:
+def combined_set_up(projects: Sequence[Project]) -> str:
     """Return what the tests of all projects need in a new worktree: the top's command first, which often serves all
     members.
     """
     top, *below = projects
     tested = [] if top.test_command else [one for one in below if one.test_command]
-    parts = [f"(cd {path_word(one.path)} && {one.set_up})" for one in tested if one.set_up]
+    parts = [f"(cd {quote_path(one.path)} && {one.set_up})" for one in tested if one.set_up]
     return " && ".join([top.set_up, *parts] if top.set_up else parts)
 
 
-def _locks_above(folder: str, paths: Collection[str]) -> tuple[str, ...]:
+def _inherited_locks(folder: str, paths: Collection[str]) -> tuple[str, ...]:
     """Return the lock files in surrounding directories that apply to the folder: for each language those of the nearest
     one.
     """
@@ -162,7 +162,9 @@ def _present(names: Collection[str], folder: str, paths: Collection[str]) -> lis
 
 def _may_be_project(folder: str) -> bool:
     parts = folder.split("/")
-    if len(parts) > DEEPEST_PROJECT or any(part in _NOT_OURS or part[0] == "." for part in parts):
+    if len(parts) > DEEPEST_PROJECT or any(
+        part in _IGNORED_FOLDERS or part[0] == "." for part in parts
+    ):
         return False
     return is_printable_path(folder)
 
@@ -188,7 +190,7 @@ def _project(
     return one.model_copy(update={"set_up": ""}) if installed_above else one
 
 
-def _parts_of(projects: Iterable[Project], inner: Project) -> bool:
+def _is_part_of(projects: Iterable[Project], inner: Project) -> bool:
     """Whether the project is inside another one of the same build system."""
     return any(
         one.build_system is inner.build_system
@@ -209,7 +211,7 @@ def _is_node(project: Project) -> bool:
 
 # Recognises test files by their names alone.
 
-_NAMED = re.compile(
+_TEST_FILE_NAME = re.compile(
     r"""
       test_.*\.py | .*_test\.(?:py|go|rb|rs|exs|dart|c|cc|cpp)
     | .*_spec\.rb
@@ -220,7 +222,7 @@ _NAMED = re.compile(
     re.VERBOSE,
 )
 _HINTS = ("test", "Test", "spec", "Spec")
-_FOLDERS = ("__tests__", "tests", "test")
+_TEST_FOLDERS = ("__tests__", "tests", "test")
 """For languages whose test files have no naming convention."""
 _UNNAMED = (".js", ".ts", ".rs", ".rb", ".c", ".cc", ".cpp")
 
@@ -229,6 +231,6 @@ def is_test(path: str) -> bool:
     if not any(hint in path for hint in _HINTS):
         return False  # a cheap check that decides for nearly all files
     folder, _, name = path.rpartition("/")
-    if _NAMED.fullmatch(name):
+    if _TEST_FILE_NAME.fullmatch(name):
         return True
-    return name.endswith(_UNNAMED) and any(part in _FOLDERS for part in folder.split("/"))
+    return name.endswith(_UNNAMED) and any(part in _TEST_FOLDERS for part in folder.split("/"))

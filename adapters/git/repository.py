@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from adapters.files import read_plain
+from adapters.files import read_regular_file
 from adapters.git.commits import STATUS_LIMIT, Branches, Commits, last_changed, readable
 from adapters.git.context import INDEX_FILE, find_context
 from adapters.git.errors import recognised_error, unreadable_repository
@@ -26,10 +26,10 @@ from adapters.git.layout import (
     main_checkout,
     require_worktree_folder,
     resolved,
-    under_way,
+    unfinished_operation,
 )
 from adapters.git.ledger import GitLedger
-from adapters.git.run import INHERITED, Git
+from adapters.git.run import INHERITED_UMASK, Git
 from adapters.git.scan import SCAN_SECONDS, scan_commit
 from adapters.git.trust import Trust
 from adapters.git.worktree_files import checked_parts
@@ -49,7 +49,7 @@ class GitRepository:
         home: Path,
         environment: Mapping[str, str] | None = None,
         *,
-        umask: int = INHERITED,
+        umask: int = INHERITED_UMASK,
         scan_seconds: float = SCAN_SECONDS,
     ) -> None:
         self._scan_seconds = scan_seconds
@@ -81,7 +81,7 @@ class GitRepository:
             branch=branch,
             commit=commit,
             uncommitted=await self._uncommitted(main),
-            under_way=under_way(main),
+            under_way=unfinished_operation(main),
         )
 
     async def top(self, path: str) -> str:
@@ -186,22 +186,22 @@ class GitRepository:
     async def origin_tip(self, path: str, branch: str) -> str:
         main = main_checkout(path)
         await self._trust.check(main)
-        return await origin_tip(self._git, main, branch)
+        return await origin_commit(self._git, main, branch)
 
     async def read(self, path: str, commit: str, names: tuple[str, ...]) -> dict[str, str]:
         main = main_checkout(path)
         await self._trust.check(main)
         if not await self._is_commit(main, commit):
             raise Refused(f"the commit {commit} is not in the repository")
-        return await NamedFiles(self._git).at(main, commit, names)
+        return await NamedFiles(self._git).contents_at(main, commit, names)
 
     async def programs(self, path: str) -> tuple[str, ...]:
-        return await self._git.programs(main_checkout(path))
+        return await self._git.describe_programs(main_checkout(path))
 
     async def checkout(self, path: str) -> Checkout:
         main = main_checkout(path)
         await self._trust.check(main)
-        return await self._checkouts.look(main)
+        return await self._checkouts.read_state(main)
 
     async def _require_git(self) -> None:
         major, minor = await self._git.version()
@@ -267,7 +267,7 @@ class GitRepository:
     async def _branch(self, main: GitCheckout) -> str:
         answer = await self._git.read("symbolic-ref", "--quiet", "HEAD", at=main, ok=(0, 1))
         if answer.code or not answer.text.startswith("refs/heads/"):
-            if begun := under_way(main):
+            if begun := unfinished_operation(main):
                 raise Refused(
                     f"{begun} is under way in {main.top}, so it is on no branch",
                     "Finish it or give it up, and try again.",
@@ -316,9 +316,9 @@ def _bare(path: Path) -> Refused:
 # The state of the main checkout: its branch, its commit, and a digest of each file that differs from the commit. The
 # size is limited: if too many files differ, a directory stands for its files.
 
-MOST_CHANGED_FILES = 1000
+MAX_CHANGED_FILES = 1000
 """If more files differ, they are combined by their top directory."""
-MOST_DIGESTED_BYTES = 1024 * 1024
+MAX_DIGESTED_BYTES = 1024 * 1024
 _UNTRACKED = "??"
 
 
@@ -326,7 +326,7 @@ class UncommittedChanges:
     def __init__(self, git: Git) -> None:
         self._git = git
 
-    async def look(self, main: GitCheckout) -> Checkout:
+    async def read_state(self, main: GitCheckout) -> Checkout:
         """Return the state, also with a detached head or without a commit: agents can cause both."""
         branch = await self._git.read("symbolic-ref", "--quiet", "HEAD", at=main, ok=(0, 1))
         head = await self._git.read(
@@ -354,7 +354,7 @@ def _changed_files(top: Path, entries: list[str]) -> tuple[str, ...]:
         for entry in entries
         if not entry[3:].startswith(f"{WORKTREES}/") and not is_in_registry(entry[3:])
     }
-    folded = _folded(marks)
+    folded = _limit_entries(marks)
     return tuple(f"{readable(path)}:{folded[path]}" for path in sorted(folded))
 
 
@@ -369,11 +369,11 @@ def file_digest(path: Path, state: str) -> str:
             return _digest(told, os.fsencode(path.readlink()))
         if (
             state == _UNTRACKED
-            or about.st_size > MOST_DIGESTED_BYTES
+            or about.st_size > MAX_DIGESTED_BYTES
             or not stat.S_ISREG(about.st_mode)
         ):
             return _digest(told, f"{about.st_mtime_ns} {about.st_ctime_ns}".encode())
-        return _digest(told, read_plain(path, MOST_DIGESTED_BYTES))
+        return _digest(told, read_regular_file(path, MAX_DIGESTED_BYTES))
     except OSError as error:  # missing or unreadable: that is its state, too
         return _digest(state, str(error.errno).encode())
 
@@ -382,14 +382,14 @@ def _digest(told: str, content: bytes) -> str:
     return hashlib.sha256(told.encode() + b"\0" + content).hexdigest()[:16]
 
 
-def _folded(marks: dict[str, str]) -> dict[str, str]:
+def _limit_entries(marks: dict[str, str]) -> dict[str, str]:
     """Limit the number of entries: the fullest directories become one entry each."""
     below: dict[str, list[str]] = defaultdict(list)
     for path in sorted(marks):
         below[path.partition("/")[0] + "/" if "/" in path else "./"].append(path)
     folded = dict(marks)
     for directory in sorted(below, key=lambda name: (-len(below[name]), name)):
-        if len(folded) <= MOST_CHANGED_FILES:
+        if len(folded) <= MAX_CHANGED_FILES:
             break
         told = "\n".join(f"{path}:{folded.pop(path)}" for path in below[directory])
         folded[directory] = _digest(directory, told.encode("utf-8", "surrogateescape"))
@@ -399,8 +399,8 @@ def _folded(marks: dict[str, str]) -> dict[str, str]:
 # A few files and folders by name: their contents at a commit, and whether a worktree has other versions. Links are
 # never followed.
 
-LARGEST_NAMED_FILE = 1 << 20
-MOST_NAMED_FILES = 200
+MAX_NAMED_FILE_BYTES = 1 << 20
+MAX_NAMED_FILES = 200
 """The most entries below a folder; nobody writes more by hand."""
 
 
@@ -408,7 +408,9 @@ class NamedFiles:
     def __init__(self, git: Git) -> None:
         self._git = git
 
-    async def at(self, place: GitCheckout, commit: str, names: Sequence[str]) -> dict[str, str]:
+    async def contents_at(
+        self, place: GitCheckout, commit: str, names: Sequence[str]
+    ) -> dict[str, str]:
         """Return their contents at a commit; folders and links have an empty one."""
         if not names:
             return {}
@@ -422,12 +424,12 @@ class NamedFiles:
             found[name] = ""
             if mode.startswith("100"):
                 blob = await self._git.read(
-                    *("cat-file", "blob", object_id), at=place, limit=LARGEST_NAMED_FILE
+                    *("cat-file", "blob", object_id), at=place, limit=MAX_NAMED_FILE_BYTES
                 )
                 found[name] = blob.out.decode("utf-8", "replace")
         return found
 
-    async def changed(
+    async def changed_since(
         self, place: GitCheckout, commit: str, names: Sequence[str]
     ) -> dict[str, str]:
         """Return the files that differ from the commit, including ignored ones, each with a digest."""
@@ -440,7 +442,7 @@ class NamedFiles:
             at=place,
         )
         others = await self._git.read("ls-files", "-z", "--others", "--", *words, at=place)
-        paths = sorted({*tracked.fields, *others.fields})[:MOST_NAMED_FILES]
+        paths = sorted({*tracked.fields, *others.fields})[:MAX_NAMED_FILES]
         return await asyncio.to_thread(
             lambda: {readable(path): file_digest(place.top / path, "") for path in paths}
         )
@@ -456,20 +458,20 @@ def _checked_names(names: Sequence[str]) -> tuple[str, ...]:
 # from outside of the repository, so that `url.*.insteadOf`, proxies and helpers of its configuration have no effect.
 # Addresses that need a login (ssh, a name or password in the address) are not queried.
 
-ORIGIN_SECONDS = 5.0
+ORIGIN_TIMEOUT = 5.0
 """A session waits for this before it starts, although it is only a note on its first card."""
 _LONGEST_ADDRESS = 1000
 
 
-async def origin_tip(git: Git, main: GitCheckout, branch: str) -> str:
+async def origin_commit(git: Git, main: GitCheckout, branch: str) -> str:
     """Return the commit of the branch on origin; empty if it is missing or unreachable."""
     try:
-        async with asyncio.timeout(ORIGIN_SECONDS):
-            protocol, address = _reachable(await _address(git, main), main.top)
+        async with asyncio.timeout(ORIGIN_TIMEOUT):
+            protocol, address = _anonymous_address(await _address(git, main), main.top)
             if not address:
                 return ""
             ref = f"refs/heads/{branch}"
-            answer = await git.reach(
+            answer = await git.query_remote(
                 *("ls-remote", "--quiet", "--", address, ref), protocol=protocol
             )
     except (PortError, TimeoutError):
@@ -491,7 +493,7 @@ async def _address(git: Git, main: GitCheckout) -> str:
     return answer.text.splitlines()[0] if answer.text else ""
 
 
-def _reachable(address: str, top: Path) -> tuple[str, str]:
+def _anonymous_address(address: str, top: Path) -> tuple[str, str]:
     """Return protocol and address; both empty if a login would be needed or the address is not understood."""
     if not 0 < len(address) <= _LONGEST_ADDRESS:
         return "", ""

@@ -17,16 +17,16 @@ from pathlib import Path
 from adapters.git.environment import (
     FIXED_ENVIRONMENT,
     PROGRAM_KEYS,
-    SWITCHED_OFF,
-    described_programs,
-    may_lie_in_the_tree,
-    names_programs,
+    SAFE_SETTINGS,
+    describe_programs,
+    may_name_programs,
+    may_run_repository_code,
     safe_commands,
     settings_environment,
 )
 from adapters.git.errors import blocking_file, git_error, missing_filter
 from adapters.git.layout import GitCheckout
-from adapters.processes import INHERITED, Output, run
+from adapters.processes import INHERITED_UMASK, ProgramOutput, run
 from bot.core.errors import Lost, Unavailable
 from bot.os_errors import require_disk_space, unless_it_waits
 
@@ -35,7 +35,7 @@ ERROR_LIMIT = 64 * 1024
 GIT_SECONDS = 300.0
 GRACE_SECONDS = 2.0
 """Seconds after SIGTERM, in which git removes its lock files."""
-FATAL = 128
+FATAL_EXIT_CODE = 128
 """Exit codes from here on mean that git failed."""
 
 _VERSION = re.compile(r"git version (\d+)\.(\d+)")
@@ -86,7 +86,7 @@ class Git:
         *,
         program: str = "git",
         seconds: float = GIT_SECONDS,
-        umask: int = INHERITED,
+        umask: int = INHERITED_UMASK,
     ) -> None:
         source = os.environ if environment is None else environment
         self._path = source.get("PATH", os.defpath)
@@ -123,20 +123,20 @@ class Git:
         extra = {"GIT_ALLOW_PROTOCOL": protocol} if protocol else {}
         return await self._run(_Call(arguments, at, ok, stdin, extra=extra, lock=lock))
 
-    async def make(self, *arguments: str, at: Path) -> GitOutput:
+    async def run_in_new_folder(self, *arguments: str, at: Path) -> GitOutput:
         """Run a command in a new folder; it may copy from repositories on this machine."""
         return await self._run(_Call(arguments, at, extra={"GIT_ALLOW_PROTOCOL": "file"}))
 
-    async def programs(self, at: GitCheckout) -> tuple[str, ...]:
+    async def describe_programs(self, at: GitCheckout) -> tuple[str, ...]:
         """Return sentences for people about the programs that the repository's configuration makes git start."""
-        return described_programs(await self._configured(at), at.main, self._path)
+        return describe_programs(await self._configured(at), at.main, self._path)
 
-    async def runs_what_lies_there(self, at: GitCheckout) -> bool:
+    async def runs_repository_filters(self, at: GitCheckout) -> bool:
         """Whether a filter may run a program of the repository, not only one of the machine."""
         told = await self._configured(at)
-        return any(may_lie_in_the_tree(key, told[key], at.main, self._path) for key in told)
+        return any(may_run_repository_code(key, told[key], at.main, self._path) for key in told)
 
-    async def reach(self, *arguments: str, protocol: str) -> GitOutput:
+    async def query_remote(self, *arguments: str, protocol: str) -> GitOutput:
         """Query another repository from outside of any: no configuration is read, and no login is available."""
         extra = {"GIT_ALLOW_PROTOCOL": protocol, "HOME": "/nonexistent"}
         return await self._run(_Call(arguments, Path("/"), extra=extra))
@@ -151,7 +151,7 @@ class Git:
         if isinstance(at := call.at, GitCheckout):
             programs = safe_commands(await self._configured(at), at.main, self._path)
             call = replace(call, extra={**call.extra, **settings_environment(programs)})
-        return await self._answered(call)
+        return await self._require_answer(call)
 
     async def _configured(self, at: GitCheckout) -> dict[str, str]:
         """Return the filters and merge drivers that git would run there: key → command."""
@@ -160,20 +160,24 @@ class Git:
             at.common / "config.worktree",
             at.git_dir / "config.worktree",
         )
-        if not names_programs(files):
+        if not may_name_programs(files):
             return {}
-        told = await self._answered(
+        told = await self._require_answer(
             _Call(("config", "-z", "--get-regexp", PROGRAM_KEYS), at, (0, 1))
         )
         pairs = (entry.partition("\n") for entry in told.fields)
         return {key: command for key, _, command in pairs}
 
-    async def _answered(self, call: _Call) -> GitOutput:
+    async def _require_answer(self, call: _Call) -> GitOutput:
         at = call.at
         command = next((word for word in call.arguments if not word.startswith("-")), "")
         answer = await unless_it_waits(self._ended(call, command), lambda: blocking_file(at))
         reads = "GIT_OPTIONAL_LOCKS" in call.extra
-        if not reads and answer.code and (answer.code not in call.ok or answer.code >= FATAL):
+        if (
+            not reads
+            and answer.code
+            and (answer.code not in call.ok or answer.code >= FATAL_EXIT_CODE)
+        ):
             # git reports it in many ways: "couldn't write x.lock", "Aborting commit due to empty commit message"
             top = at.top if isinstance(at, GitCheckout) else at
             require_disk_space(
@@ -186,7 +190,7 @@ class Git:
         raise git_error(command, answer.err, answer.code, at)
 
     async def _ended(self, call: _Call, command: str) -> GitOutput:
-        switches = [word for setting in SWITCHED_OFF for word in ("-c", setting)]
+        switches = [word for setting in SAFE_SETTINGS for word in ("-c", setting)]
         at = call.at
         top = at.top if isinstance(at, GitCheckout) else at
         environment = {**self._environment, **FIXED_ENVIRONMENT, **call.extra}
@@ -198,14 +202,14 @@ class Git:
                 cwd=top,
                 env=environment,
                 stdin=call.stdin,
-                out=Output(call.limit, stop=True),
-                err=Output(ERROR_LIMIT),
+                out=ProgramOutput(call.limit, stop=True),
+                err=ProgramOutput(ERROR_LIMIT),
                 umask=self._umask,
                 pass_fds=() if call.lock is None else (call.lock,),
                 seconds=self._seconds,
                 grace=GRACE_SECONDS,
                 name=f"git {command}",
-                if_slow="Look whether the disk or a git filter is slow.",
+                timeout_remedy="Look whether the disk or a git filter is slow.",
             )
         except FileNotFoundError as error:
             if not top.is_dir():

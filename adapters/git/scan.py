@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.git.build_systems import ENVIRONMENTS
-from adapters.git.layout import GitCheckout, is_there
+from adapters.git.layout import GitCheckout, path_exists
 from adapters.git.projects import (
     MANIFESTS,
-    command_of_all,
+    combined_set_up,
+    combined_test_command,
+    find_projects,
     is_test,
     project_manifests,
-    projects_of,
-    set_up_of_all,
 )
 from adapters.git.run import Git
 from bot.core.git import BuildSystem, Project, Scan
@@ -30,27 +30,29 @@ LONGEST_MANIFESTS = 8_000
 MANIFEST_EXCERPT = 2_000
 
 
-async def scan_commit(git: Git, place: GitCheckout, commit: str, deadline: float) -> Scan:
+async def scan_commit(git: Git, checkout: GitCheckout, commit: str, deadline: float) -> Scan:
     """Scan a commit.
 
     `deadline`: a time of the running loop. Raises TimeoutError if not even the list of files was read by then.
     """
     async with asyncio.timeout_at(deadline):
-        listing = await list_files(git, place, commit)
+        listing = await list_files(git, checkout, commit)
     # with tens of thousands of paths this would block the event loop
     wanted = await asyncio.to_thread(WantedFiles.of, listing)
-    texts, whole = await read_contents(git, place, listing, wanted, deadline)
-    environments = await asyncio.to_thread(_environments, place, ["", *wanted.projects])
-    return await asyncio.to_thread(_composed, commit, listing, wanted, texts, environments, whole)
+    texts, whole = await read_contents(git, checkout, listing, wanted, deadline)
+    environments = await asyncio.to_thread(_environments, checkout, ["", *wanted.projects])
+    return await asyncio.to_thread(
+        _compose_scan, commit, listing, wanted, texts, environments, whole
+    )
 
 
 def _environments(place: GitCheckout, folders: list[str]) -> list[str]:
     # Git ignores virtual environments, so no commit contains them; only their existence in the checkout is checked.
     names = [f"{folder}/{name}".lstrip("/") for folder in folders for name in ENVIRONMENTS]
-    return [name for name in names if is_there(place.top / name)]
+    return [name for name in names if path_exists(place.top / name)]
 
 
-def _composed(
+def _compose_scan(
     commit: str,
     listing: FileListing,
     wanted: WantedFiles,
@@ -59,9 +61,9 @@ def _composed(
     whole: bool,
 ) -> Scan:
     paths = list(listing.blobs)
-    projects = projects_of([*paths, *environments], texts, wanted.projects)
-    folders = folders_of(paths)
-    command = command_of_all(projects, listing.blobs.keys(), texts)
+    projects = find_projects([*paths, *environments], texts, wanted.projects)
+    folders = files_per_folder(paths)
+    command = combined_test_command(projects, listing.blobs.keys(), texts)
     rules, all_rules = conventions(listing.blobs.keys(), texts)
     return Scan(
         commit=commit,
@@ -69,7 +71,7 @@ def _composed(
         directory_tree=tree_lines(paths, folders),
         build_system=_main_system(projects),
         test_command=command,
-        set_up=set_up_of_all(projects),
+        set_up=combined_set_up(projects),
         has_tests=bool(command) or any(map(is_test, paths)),
         projects=projects,
         project_meta=_meta(projects, texts),
@@ -98,9 +100,9 @@ def _meta(projects: tuple[Project, ...], texts: dict[str, str]) -> str:
 
 # The list of a commit's files: regular files only, so that nothing read later leads anywhere else.
 
-MOST_ENTRIES = 50_000
+MAX_ENTRIES = 50_000
 LISTING_LIMIT = 16 * 1024 * 1024
-_REGULAR = "100"
+_REGULAR_FILE_MODE = "100"
 """Beginning of the mode of regular files, unlike symbolic links and submodules."""
 _BLOB = len("100644 blob ")
 
@@ -124,28 +126,30 @@ async def list_files(git: Git, place: GitCheckout | Path, commit: str) -> FileLi
 def _read_listing(out: bytes, truncated: bool) -> FileListing:
     entries = out.decode("utf-8", "replace").split("\0")[:-1]
     parts = (
-        entry.partition("\t") for entry in entries[:MOST_ENTRIES] if entry.startswith(_REGULAR)
+        entry.partition("\t")
+        for entry in entries[:MAX_ENTRIES]
+        if entry.startswith(_REGULAR_FILE_MODE)
     )
     blobs = {path: facts[_BLOB:] for facts, _, path in parts}
-    return FileListing(blobs, truncated or len(entries) > MOST_ENTRIES)
+    return FileListing(blobs, truncated or len(entries) > MAX_ENTRIES)
 
 
 # The parts of the description as text, short enough for every prompt.
 
-CONVENTIONS = ("CLAUDE.md", "AGENTS.md", "CONTRIBUTING.md", ".specify/memory/constitution.md")
+CONVENTION_FILES = ("CLAUDE.md", "AGENTS.md", "CONTRIBUTING.md", ".specify/memory/constitution.md")
 READMES = ("README.md", "README.rst", "README.txt", "README")
 SPEC_PATH = re.compile(r"specs/([^/]+)/spec\.md")
 
-CONVENTIONS_EACH = 8_000
-CONVENTIONS_ALL = 16_000
+MAX_CONVENTION_LENGTH = 8_000
+MAX_CONVENTIONS_LENGTH = 16_000
 """Characters of all conventions together: they are part of every agent's prompt."""
 TREE_LINES = 400
 TREE_DEPTH = 3
-LONGEST_LINE = 240
+MAX_LINE_LENGTH = 240
 """The most characters per line: git accepts names of any length."""
 README_EXCERPT = 2_000
-MOST_ENTRY_POINTS = 30
-MOST_SPEC_LINES = 200
+MAX_ENTRY_POINTS = 30
+MAX_SPEC_LINES = 200
 MOST_COUNTED = 20
 
 _KIND = re.compile(r"\.[^/]+")
@@ -160,12 +164,12 @@ _ENTRY_KINDS = frozenset(
 def conventions(paths: Collection[str], texts: Mapping[str, str]) -> tuple[str, bool]:
     """Return the conventions and whether they are complete. Missing parts are marked in the text."""
     parts: list[str] = []
-    room, whole = CONVENTIONS_ALL, True
-    for name in CONVENTIONS:
+    room, whole = MAX_CONVENTIONS_LENGTH, True
+    for name in CONVENTION_FILES:
         if name not in paths:
             continue
         text = texts.get(name, "").strip()
-        kept = text[: min(CONVENTIONS_EACH, room)]
+        kept = text[: min(MAX_CONVENTION_LENGTH, room)]
         room -= len(kept)
         if name not in texts or len(kept) < len(text):
             whole = False
@@ -193,7 +197,7 @@ def tree_lines(paths: Iterable[str], folders: Mapping[str, int]) -> str:
     return "\n".join(lines)
 
 
-def folders_of(paths: Iterable[str]) -> Mapping[str, int]:
+def files_per_folder(paths: Iterable[str]) -> Mapping[str, int]:
     """Return the number of files per directory; names end with /, that of the top is empty."""
     return Counter(path[: path.rfind("/") + 1] for path in paths)
 
@@ -203,9 +207,9 @@ def spec_list(paths: Iterable[str], texts: Mapping[str, str]) -> str:
     found = sorted(
         path for path in paths if path.startswith("specs/") and SPEC_PATH.fullmatch(path)
     )
-    lines = [_spec_line(path, texts.get(path, "")) for path in found[:MOST_SPEC_LINES]]
-    if len(found) > MOST_SPEC_LINES:
-        lines.append(f"… and {len(found) - MOST_SPEC_LINES} more")
+    lines = [_spec_line(path, texts.get(path, "")) for path in found[:MAX_SPEC_LINES]]
+    if len(found) > MAX_SPEC_LINES:
+        lines.append(f"… and {len(found) - MAX_SPEC_LINES} more")
     return "\n".join(lines)
 
 
@@ -238,7 +242,7 @@ def _entry_points(paths: Iterable[str]) -> list[str]:
         path for path in paths if path[path.rfind("/") + 1 :].partition(".")[0] in _ENTRY_NAMES
     ]
     found = [path for path in named if path.rpartition("/")[2].partition(".")[2] in _ENTRY_KINDS]
-    return sorted(found, key=lambda path: path.count("/"))[:MOST_ENTRY_POINTS]
+    return sorted(found, key=lambda path: path.count("/"))[:MAX_ENTRY_POINTS]
 
 
 def _counted(counts: Mapping[str, int]) -> str:
@@ -248,8 +252,8 @@ def _counted(counts: Mapping[str, int]) -> str:
 
 def _printable(line: str) -> str:
     # A file name may contain anything but / and NUL and have any length, so it must not form lines of its own.
-    if len(line) > LONGEST_LINE:
-        line = f"{line[: LONGEST_LINE // 2]}…{line[-LONGEST_LINE // 2 :]}"
+    if len(line) > MAX_LINE_LENGTH:
+        line = f"{line[: MAX_LINE_LENGTH // 2]}…{line[-MAX_LINE_LENGTH // 2 :]}"
     if line.isprintable():
         return line
     return "".join(sign if sign.isprintable() else "\ufffd" for sign in line)
@@ -259,7 +263,7 @@ def _printable(line: str) -> str:
 
 FILE_LIMIT = 64 * 1024
 TOTAL_LIMIT = 512 * 1024
-LARGEST_FILE = 1024 * 1024
+MAX_FILE_BYTES = 1024 * 1024
 """Larger files are not read at all."""
 MOST_SPECS = 100
 
@@ -275,7 +279,9 @@ class WantedFiles:
 
     @classmethod
     def of(cls, listing: FileListing) -> WantedFiles:
-        first = [name for name in (*CONVENTIONS, *MANIFESTS, *READMES) if name in listing.blobs]
+        first = [
+            name for name in (*CONVENTION_FILES, *MANIFESTS, *READMES) if name in listing.blobs
+        ]
         below = project_manifests(listing.blobs)
         manifests = [path for paths in below.values() for path in paths]
         specs = [path for path in listing.blobs if path.startswith("specs/")]
@@ -292,7 +298,7 @@ async def read_contents(
         async with asyncio.timeout_at(deadline):
             paths = wanted.first + wanted.then
             sizes = await _sizes(git, place, [listing.blobs[path] for path in paths])
-            chosen, whole = _chosen(paths, listing, sizes)
+            chosen, whole = _choose_files(paths, listing, sizes)
             # in two steps, so that the most important files are read when the time is up
             for step in (wanted.first, wanted.then):
                 texts |= await _texts(
@@ -303,16 +309,16 @@ async def read_contents(
     return texts, whole
 
 
-def _chosen(
+def _choose_files(
     paths: Sequence[str], listing: FileListing, sizes: dict[str, int]
 ) -> tuple[frozenset[str], bool]:
     chosen: list[str] = []
     room, whole = TOTAL_LIMIT, True
     for path in paths:
-        size = sizes.get(listing.blobs[path], LARGEST_FILE + 1)
+        size = sizes.get(listing.blobs[path], MAX_FILE_BYTES + 1)
         needed = min(size, FILE_LIMIT)
         whole = whole and size <= FILE_LIMIT
-        if size > LARGEST_FILE or needed > room:
+        if size > MAX_FILE_BYTES or needed > room:
             whole = False
             continue
         room -= needed

@@ -19,7 +19,7 @@ from adapters.git.ledger import GitLedger, RepositoryRecord, WorktreeRecord
 from adapters.git.run import Git
 from bot.core.errors import Lost, Refused
 
-WATCHED = re.compile(
+WATCHED_KEYS = re.compile(
     r"""
       core\.(fsmonitor|hookspath|sshcommand|worktree|bare|gitproxy|editor|pager|askpass|alternaterefscommand)
     | core\.repositoryformatversion
@@ -38,7 +38,7 @@ _ADDRESS = re.compile(r"(remote|submodule)\..*\.(url|pushurl)")
 CONFIG_LIMIT = 1024 * 1024
 INCLUDE_DEPTH = 10
 """As deep as git itself follows includes."""
-INCLUDED = 100
+MAX_INCLUDED_FILES = 100
 """Number of files, so that a file that includes itself is not read for ever."""
 
 
@@ -47,7 +47,7 @@ class Trust:
         self._git = git
         self._ledger = ledger
 
-    async def page(self, main: GitCheckout) -> RepositoryRecord:
+    async def checked_record(self, main: GitCheckout) -> RepositoryRecord:
         """Return the record of the repository.
 
         If no agent works there, the configuration is recorded as people left it; otherwise it is compared.
@@ -75,7 +75,7 @@ class Trust:
         if page is not None and page.worktrees:
             await self._compare(main, page)
 
-    async def worktree(self, main: GitCheckout, path: Path) -> GitCheckout:
+    async def checked_worktree(self, main: GitCheckout, path: Path) -> GitCheckout:
         """Return a worktree of the bot, after comparing everything that could mislead git there."""
         page = self._ledger.page(main.top)
         made = page.worktrees.get(str(path)) if page else None
@@ -85,22 +85,22 @@ class Trust:
             raise Lost(f"the worktree {path} is missing", "Recreate it, or give the task up.")
         await self._compare(main, page)
         await self._compare_worktree(main, path, made)
-        return main.linked(Path(made.git_dir), path)
+        return main.linked_worktree(Path(made.git_dir), path)
 
-    async def own_keys(self, git_dir: Path) -> dict[str, str]:
+    async def worktree_keys(self, git_dir: Path) -> dict[str, str]:
         """Return the keys of a worktree's own configuration that could run code."""
         return await self._keys(git_dir / "config.worktree")
 
     async def _compare(self, main: GitCheckout, page: RepositoryRecord) -> None:
         if page.common != str(main.common):
-            raise self._changed(main, [".git"])
+            raise self._changed_error(main, [".git"])
         found = await self._repository_keys(main)
         if found != dict(page.keys):
-            raise self._changed(main, _differing(dict(page.keys), found))
+            raise self._changed_error(main, _differing(dict(page.keys), found))
         if page.shallow is not None and not set(_shallow(main)) <= set(page.shallow):
-            raise self._cut_off(main, page)
+            raise self._shallow_changed_error(main, page)
 
-    def _cut_off(self, main: GitCheckout, page: RepositoryRecord) -> Refused:
+    def _shallow_changed_error(self, main: GitCheckout, page: RepositoryRecord) -> Refused:
         # A changed shallow file would hide what is merged, so that a branch would seem to have moved.
         file = main.common / "shallow"
         undo = f"rm {file}" if not page.shallow else "git fetch --unshallow"
@@ -116,10 +116,10 @@ class Trust:
             git_dir / "gitdir": str(path / ".git"),
             git_dir / "commondir": "../..",
         }
-        swapped = [str(file) for file, line in pointers.items() if not _says(file, line)]
-        found = await self.own_keys(git_dir)
+        swapped = [str(file) for file, line in pointers.items() if not _has_first_line(file, line)]
+        found = await self.worktree_keys(git_dir)
         if swapped or found != dict(made.keys):
-            raise self._changed(main, swapped + _differing(dict(made.keys), found))
+            raise self._changed_error(main, swapped + _differing(dict(made.keys), found))
 
     async def _repository_keys(self, main: GitCheckout) -> dict[str, str]:
         shared = await self._keys(main.common / "config")
@@ -137,7 +137,7 @@ class Trust:
         keys: dict[str, str] = {}
         read = [] if read is None else read
         read.append(config)
-        if len(read) > INCLUDED:
+        if len(read) > MAX_INCLUDED_FILES:
             raise Refused(f"{read[0]} includes too many files", "Look who has made it so.")
         for key, value in await self._entries(config):
             if not _is_watched(key, value):
@@ -159,7 +159,7 @@ class Trust:
         )
         return list(_pairs(answer.out))
 
-    def _changed(self, main: GitCheckout, keys: list[str]) -> Refused:
+    def _changed_error(self, main: GitCheckout, keys: list[str]) -> Refused:
         told = ", ".join(sorted(keys)[:10])
         return Refused(
             f"the repository's git configuration was changed while agents worked: {told}",
@@ -168,7 +168,7 @@ class Trust:
         )
 
 
-def _says(file: Path, line: str) -> bool:
+def _has_first_line(file: Path, line: str) -> bool:
     return not file.is_symlink() and first_line(file) == line
 
 
@@ -218,7 +218,7 @@ def _is_watched(key: str, value: str) -> bool:
     lower = key.lower()
     if _ADDRESS.fullmatch(lower):
         return _REMOTE_HELPER.match(value) is not None
-    return WATCHED.fullmatch(lower) is not None
+    return WATCHED_KEYS.fullmatch(lower) is not None
 
 
 def _differing(before: dict[str, str], now: dict[str, str]) -> list[str]:

@@ -15,7 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from adapters.files import UnsyncedDisk, create_file, folder_below, open_folder, plain_file
+from adapters.files import (
+    UnsyncedDisk,
+    create_file,
+    open_folder,
+    open_folder_below,
+    open_regular_file,
+)
 from adapters.git.commits import readable
 from adapters.git.layout import GitCheckout
 from adapters.git.run import Git
@@ -41,7 +47,7 @@ def write_inside(top: Path, files: dict[str, str]) -> None:
     places = [(checked_parts(path), content) for path, content in files.items()]
     for parts, content in places:
         try:
-            with folder_below(top, parts[:-1], make=0o777) as directory:
+            with open_folder_below(top, parts[:-1], make=0o777) as directory:
                 _write_file(directory, parts[-1], content.encode())
         except OSError as error:
             raise write_error(error, top, "/".join(parts)) from error
@@ -101,9 +107,9 @@ class IgnoredFileCopier:
         if not patterns:
             return ()
         entries = await self._ignored(main)
-        wanted = await _in_thread(lambda stop: self._wanted(main, at, entries, patterns, stop))
-        names = await self._ignored_there(at, wanted)
-        done = await _in_thread(lambda stop: copy_files(main.top, at.top, names, stop))
+        wanted = await _run_in_thread(lambda stop: self._wanted(main, at, entries, patterns, stop))
+        names = await self._also_ignored_in(at, wanted)
+        done = await _run_in_thread(lambda stop: copy_files(main.top, at.top, names, stop))
         return tuple(readable(name) for name in done)
 
     async def _ignored(self, main: GitCheckout) -> list[str]:
@@ -113,10 +119,10 @@ class IgnoredFileCopier:
             at=main,
         )
         if answer.truncated:
-            raise self._too_much("the repository ignores too many files to look through")
+            raise self._limit_error("the repository ignores too many files to look through")
         return answer.fields
 
-    async def _ignored_there(self, at: GitCheckout, names: list[str]) -> list[str]:
+    async def _also_ignored_in(self, at: GitCheckout, names: list[str]) -> list[str]:
         # Only those the worktree ignores, too: its branch may have another .gitignore, and may track some of them.
         if not names:
             return []
@@ -144,13 +150,15 @@ class IgnoredFileCopier:
             if stop.is_set():
                 break
             if looked > self._bounds.looked_at:
-                raise self._too_much(f"more than {self._bounds.looked_at} files would be looked at")
-            if file is None or file.path in found or _behind_a_link(at.top, file.path):
+                raise self._limit_error(
+                    f"more than {self._bounds.looked_at} files would be looked at"
+                )
+            if file is None or file.path in found or _is_path_blocked(at.top, file.path):
                 continue
             found[file.path] = file
             size += file.size
             if len(found) > self._bounds.files or size > self._bounds.size:
-                raise self._too_much(
+                raise self._limit_error(
                     f"the ignored files to copy are more than {self._bounds.files}, "
                     f"or more than {self._bounds.size // 1024**2} MiB"
                 )
@@ -163,18 +171,18 @@ class IgnoredFileCopier:
         waiting = list(reversed(entries))
         while waiting:
             path = waiting.pop()
-            if is_ours(path) or (top / path).is_relative_to(self._home):
+            if is_excluded(path) or (top / path).is_relative_to(self._home):
                 yield None
             elif path.endswith("/"):
                 yield None
                 inside = path.rstrip("/")
-                if any(pattern.leads_into(inside) for pattern in patterns):
+                if any(pattern.may_match_inside(inside) for pattern in patterns):
                     waiting += _entries_of(top, inside)
             else:
                 named = any(pattern.names(path) for pattern in patterns)
                 yield _copyable(top, path) if named else None
 
-    def _too_much(self, reason: str) -> Refused:
+    def _limit_error(self, reason: str) -> Refused:
         return Refused(
             reason, "Name fewer files, or let a set-up command install what can be installed."
         )
@@ -205,7 +213,7 @@ def _copyable(top: Path, path: str) -> _Found | None:
     return None
 
 
-def _behind_a_link(top: Path, path: str) -> bool:
+def _is_path_blocked(top: Path, path: str) -> bool:
     """Whether the worktree has something other than a directory on the way to the path."""
     here = top
     for part in path.split("/")[:-1]:
@@ -217,7 +225,7 @@ def _behind_a_link(top: Path, path: str) -> bool:
     return False
 
 
-async def _in_thread(work: Callable[[threading.Event], T]) -> T:
+async def _run_in_thread(work: Callable[[threading.Event], T]) -> T:
     # When cancelled, the thread is stopped before this returns, so that nothing is written into what is being removed.
     stop = threading.Event()
     working = asyncio.create_task(asyncio.to_thread(work, stop))
@@ -256,7 +264,7 @@ def copy_files(
 
 def _copy_one(source: Path, target: Path, path: str) -> bool:
     *parts, name = path.split("/")
-    with _both_directories(source, target, parts) as (here, there):
+    with _open_both_directories(source, target, parts) as (here, there):
         if _is_there(there, name):
             return False
         mode = os.stat(name, dir_fd=here, follow_symlinks=False).st_mode
@@ -266,7 +274,9 @@ def _copy_one(source: Path, target: Path, path: str) -> bool:
 
 
 @contextlib.contextmanager
-def _both_directories(source: Path, target: Path, parts: list[str]) -> Generator[tuple[int, int]]:
+def _open_both_directories(
+    source: Path, target: Path, parts: list[str]
+) -> Generator[tuple[int, int]]:
     # Opened step by step, so that no part of the path can be a link.
     with contextlib.ExitStack() as opened:
         here = _open_directory(opened, source, None)
@@ -306,7 +316,7 @@ def _copy_link(here: int, there: int, name: str, path: str) -> bool:
 
 
 def _copy_file(here: int, there: int, name: str) -> bool:
-    with plain_file(name, folder=here) as old:
+    with open_regular_file(name, folder=here) as old:
         about = os.fstat(old)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(TEMPORARY_NAME, dir_fd=there)  # left by a bot that died here
@@ -340,7 +350,7 @@ def _copy_content(old: int, new: int) -> None:
 # Which ignored files the operator wants copied. Patterns have the syntax of .gitignore, and never lead out of the
 # repository.
 
-NEVER_COPIED = frozenset({".git", ".worktrees", ".gwt"})
+EXCLUDED_NAMES = frozenset({".git", ".worktrees", ".gwt"})
 """Directories and files of git and the bot."""
 _WILD = re.compile(r"[*?\[]")
 _CLASS = re.compile(r"\[(!?)([^]/]+)\]")
@@ -356,7 +366,7 @@ class Pattern:
     def names(self, path: str) -> bool:
         return self.rule.fullmatch(path) is not None
 
-    def leads_into(self, directory: str) -> bool:
+    def may_match_inside(self, directory: str) -> bool:
         """Whether to look into a directory that is ignored as a whole.
 
         Not for a plain name like `.env`, which would be searched for in all of node_modules.
@@ -373,9 +383,9 @@ def read_patterns(lines: Iterable[str]) -> tuple[Pattern, ...]:
     return tuple(_parse_pattern(line.strip()) for line in lines if line.strip())
 
 
-def is_ours(path: str) -> bool:
+def is_excluded(path: str) -> bool:
     """Whether the path belongs to git or the bot, and is never copied."""
-    return any(part.casefold() in NEVER_COPIED for part in path.split("/"))
+    return any(part.casefold() in EXCLUDED_NAMES for part in path.split("/"))
 
 
 def stays_inside(link: str, target: str) -> bool:
@@ -387,13 +397,13 @@ def stays_inside(link: str, target: str) -> bool:
     ups = sum(part == ".." for part in parts)
     if target.startswith("/") or ups > link.count("/") or parts[:ups] != [".."] * ups:
         return False
-    return not is_ours("/".join(parts[ups:]))
+    return not is_excluded("/".join(parts[ups:]))
 
 
 def _parse_pattern(line: str) -> Pattern:
     body = line.strip("/")
     parts = body.split("/")
-    if not body or line.startswith("!") or ".." in parts or is_ours(body):
+    if not body or line.startswith("!") or ".." in parts or is_excluded(body):
         raise Refused(
             f"{line!r} names no files that could be copied into a worktree",
             "Name ignored files as in .gitignore, without ! and ..",

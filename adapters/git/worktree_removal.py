@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.git.commits import Branches, Commits, readable, worktrees_of
+from adapters.git.commits import Branches, Commits, readable, worktrees_by_branch
 from adapters.git.layout import (
     GitCheckout,
     WorktreeEntry,
@@ -22,7 +22,7 @@ from adapters.git.layout import (
     first_line,
     git_runs_in,
     is_directory,
-    is_there,
+    path_exists,
     processes_in,
     unnamed_entries,
     worktree_entries,
@@ -40,14 +40,14 @@ class WorktreeRemoval:
         self._tree = tree
         self._trust = trust
         self._recovery = Recovery(git)
-        self._proofs = KeptProofs(tree)
+        self._proofs = MergeProofs(tree)
 
     async def remove(
         self, held: LockedRepository, path: Path, branch: str, kept: KeptElsewhere
     ) -> Removal:
         """Remove the worktree, and the branch if everything on it is kept elsewhere."""
         tip = await self._tree.tip(held.main, branch)
-        missing = await self._proofs.missing(held.main, branch, tip, kept) if tip else ""
+        missing = await self._proofs.reason_to_keep(held.main, branch, tip, kept) if tip else ""
         if missing:
             return _removal(held, path, branch, False, missing)
         if reason := await self.remove_worktree(held, path, branch):
@@ -62,49 +62,49 @@ class WorktreeRemoval:
         """Remove the worktree; return why it was kept, or an empty string."""
         entries = worktree_entries(held.main)
         entry = entry_at(entries, path)
-        made = held.made(path)
+        made = held.worktree_record(path)
         if made is not None and made.stage in {Stage.PREPARING, Stage.REMOVING}:
             left = ([entry] if entry else []) + unnamed_entries(entries, path)
-            return await self._finish(held, path, made, left)
-        if entry is None and not is_there(path):
-            await held.strike(path)
+            return await self._finish_interrupted(held, path, made, left)
+        if entry is None and not path_exists(path):
+            await held.remove_worktree(path)
             return ""
         if made is None or entry is None:
             return f"{path} is no worktree of the bot's"
-        if not is_there(path):
+        if not path_exists(path):
             return await self._git_removes(held, path)
-        at = await self._trust.worktree(held.main, path)
+        at = await self._trust.checked_worktree(held.main, path)
         remove_stale_locks(held.main, path, entry.git_dir, branch)
-        if reason := await self._in_use(at, entry, branch):
+        if reason := await self._reason_in_use(at, entry, branch):
             return reason
-        ignored = await self._tree.ignored(at)
+        ignored = await self._tree.ignored_paths(at)
         head = await self._tree.commit(at, "HEAD")
         news = {"stage": Stage.REMOVING, "start": head, "ignored": ignored}
         held.note(path, made.model_copy(update=news))
         reason = await self._git_removes(held, path)
-        if reason and is_there(path) and not await self._tree.dirt(at):
+        if reason and path_exists(path) and not await self._tree.uncommitted_paths(at):
             held.note(path, made)  # nothing has been removed yet
         return reason
 
-    async def _finish(
+    async def _finish_interrupted(
         self, held: LockedRepository, path: Path, made: WorktreeRecord, left: list[WorktreeEntry]
     ) -> str:
         # A git of the bot was killed while it created or removed this worktree: whatever git can restore may be
         # removed.
         try:
-            await self._recovery.clear(held.main, path, made.start, left, made.ignored)
+            await self._recovery.remove_remains(held.main, path, made.start, left, made.ignored)
         except Refused as refused:
             return refused.remedy or refused.reason
-        await held.strike(path)
+        await held.remove_worktree(path)
         return ""
 
-    async def _in_use(self, at: GitCheckout, entry: WorktreeEntry, branch: str) -> str:
+    async def _reason_in_use(self, at: GitCheckout, entry: WorktreeEntry, branch: str) -> str:
         """Return why the worktree must not be removed now; empty if it may."""
         if entry.locked is not None:
             return f"the worktree is locked: {entry.locked or 'no reason given'}"
         if pids := await asyncio.to_thread(processes_in, at.top):
             return f"process {pids[0]} still works in the worktree"
-        if dirt := (*await self._tree.dirt(at), *await self._tree.hidden(at)):
+        if dirt := (*await self._tree.uncommitted_paths(at), *await self._tree.hidden_paths(at)):
             return f"uncommitted changes: {', '.join(dirt[:5])}" + ("…" if len(dirt) > 5 else "")
         if entry.branch != branch and not await self._is_on_a_branch(at):
             return "the worktree has commits that are on no branch"
@@ -122,7 +122,7 @@ class WorktreeRemoval:
             await self._git.write("worktree", "remove", str(path), at=held.main, lock=held.lock)
         except Refused as refused:
             return refused.reason
-        await held.strike(path)
+        await held.remove_worktree(path)
         return ""
 
     async def remove_branch(self, held: LockedRepository, branch: str, tip: str) -> str:
@@ -133,7 +133,7 @@ class WorktreeRemoval:
             return f"the branch is checked out in {where[0]}"
         # left by a removal that was killed; nothing else would ever remove them
         remove_stale_locks(held.main, held.main.top, None, branch)
-        remove_old_lock(held.main)
+        remove_stale_shared_lock(held.main)
         try:
             # with the tip that was proven to be merged, so that a branch that has moved meanwhile stays
             await self._git.write(
@@ -151,7 +151,7 @@ def _removal(
     return Removal(
         branch=branch,
         path=str(path),
-        worktree_gone=not is_there(path) and entry_at(worktree_entries(held.main), path) is None,
+        worktree_gone=not path_exists(path) and entry_at(worktree_entries(held.main), path) is None,
         branch_gone=branch_gone,
         reason=reason,
     )
@@ -174,22 +174,22 @@ class BranchDeletion:
             return
         if tip != commit:
             raise Refused(f"{branch} has moved since you looked", "Look at it again.")
-        now_lost, _ = await self._branches.only_on(held.main, branch, tip)
+        now_lost, _ = await self._branches.unmerged_commits(held.main, branch, tip)
         if now_lost > lost:
             raise Refused(
                 f"{now_lost} commits of {branch} are nowhere else by now", "Look at it again."
             )
-        where = worktrees_of(held.main).get(branch)
+        where = worktrees_by_branch(held.main).get(branch)
         if where is not None:
-            await self._clear(held, branch, where, worktree)
+            await self._remove_worktree(held, branch, where, worktree)
         if reason := await self._removing.remove_branch(held, branch, tip):
             raise Refused(reason)
 
-    async def _clear(
+    async def _remove_worktree(
         self, held: LockedRepository, branch: str, where: str, worktree: Path | None
     ) -> None:
         # Only a clean worktree of the bot itself that is no longer needed.
-        if worktree is None or str(worktree) != where or held.made(worktree) is None:
+        if worktree is None or str(worktree) != where or held.worktree_record(worktree) is None:
             raise Refused(f"{branch} is checked out in {where}", "Check something else out there.")
         if reason := await self._removing.remove_worktree(held, worktree, branch):
             raise Refused(f"its worktree {where} cannot go: {reason}")
@@ -214,21 +214,23 @@ class KeptElsewhere:
         return self.merged_into is not None or bool(self.merged_tip)
 
 
-class KeptProofs:
+class MergeProofs:
     def __init__(self, tree: Commits) -> None:
         self._tree = tree
 
-    async def missing(self, main: GitCheckout, branch: str, tip: str, kept: KeptElsewhere) -> str:
+    async def reason_to_keep(
+        self, main: GitCheckout, branch: str, tip: str, kept: KeptElsewhere
+    ) -> str:
         """Return why the branch must stay; empty if all of it is kept elsewhere."""
         if kept.merged_tip and await self._is_in(main, tip, kept.merged_tip):
             return ""
         if kept.merged_into is None:
             return f"{branch} has moved since it was merged" if kept.merged_tip else ""
         merged = await self._tree.commit(main, kept.merged_into)
-        if await self._tree.contains(main, merged, tip):
+        if await self._tree.is_ancestor(main, merged, tip):
             return ""
         if kept.plan:
-            return await self._documents(main, branch, tip, merged, kept.plan)
+            return await self._documents_problem(main, branch, tip, merged, kept.plan)
         commits = await self._tree.commits(main, merged, tip)
         return f"{branch} has {len(commits)} commits that are not merged"
 
@@ -237,17 +239,17 @@ class KeptProofs:
         if tip == merged_tip:
             return True
         newer = await self._tree.commit_or_none(main, merged_tip)
-        return newer is not None and await self._tree.contains(main, newer, tip)
+        return newer is not None and await self._tree.is_ancestor(main, newer, tip)
 
-    async def _documents(
+    async def _documents_problem(
         self, main: GitCheckout, branch: str, tip: str, merged: str, plan: str
     ) -> str:
         # Proven if the branch changed only documents, and each is identical where they were merged.
-        parted = await self._tree.parted(main, merged, tip)
+        parted = await self._tree.merge_base(main, merged, tip)
         if parted is None:
             return f"{branch} has no history in common with what it was merged into"
-        made = {path for _, path in await self._tree.touched(main, parted, tip)}
-        differing = {path for _, path in await self._tree.touched(main, merged, tip)}
+        made = {path for _, path in await self._tree.changed_paths(main, parted, tip)}
+        differing = {path for _, path in await self._tree.changed_paths(main, merged, tip)}
         lost = {path for path in made if path in differing or not path.startswith(f"{plan}/")}
         if not lost:
             return ""
@@ -258,9 +260,9 @@ class KeptProofs:
 # Cleans up after a git of the bot that was killed. A file is removed only if git can restore it. Called under the
 # repository's lock, so that no git of the bot is alive.
 
-OLD_LOCK_SECONDS = 300.0
+STALE_LOCK_SECONDS = 300.0
 """Seconds after which a shared lock file counts as stale: git needs it only for an instant."""
-MOST_SUSPECTS = 32
+MAX_INCOMPLETE_FILES = 32
 """A killed checkout leaves one incomplete file, or one per worker. More than this are somebody's work."""
 
 
@@ -274,7 +276,7 @@ class Recovery:
     def __init__(self, git: Git) -> None:
         self._git = git
 
-    async def clear(
+    async def remove_remains(
         self,
         main: GitCheckout,
         path: Path,
@@ -288,12 +290,12 @@ class Recovery:
         nothing removed, if any other file may be somebody's work.
         """
         if is_directory(path):
-            proven = await self._proven(main, path, commit, entries, ignored)
+            proven = await self._restorable_files(main, path, commit, entries, ignored)
             _remove(path, proven)
         for entry in entries:
             shutil.rmtree(entry.git_dir)
 
-    async def _proven(
+    async def _restorable_files(
         self,
         main: GitCheckout,
         path: Path,
@@ -306,10 +308,12 @@ class Recovery:
         tree = await self._tree(main, commit)
         pointer = path / ".git"
         own = [pointer] if pointer in files and _is_pointer(pointer, main, entries) else []
-        passed = [file for file in files if _covered(str(file.relative_to(path)), ignored)]
+        passed = [file for file in files if _is_ignored(str(file.relative_to(path)), ignored)]
         known = {*own, *passed}
         rest = [file for file in files if file not in known]
-        foreign = await self._foreign(main.linked(main.git_dir, path), rest, tree)
+        foreign = await self._unrestorable_files(
+            main.linked_worktree(main.git_dir, path), rest, tree
+        )
         if foreign:
             names = ", ".join(str(file.relative_to(path)) for file in foreign[:5])
             raise Refused(
@@ -328,7 +332,7 @@ class Recovery:
             tree[name] = TreeEntry(mode, blob)
         return tree
 
-    async def _foreign(
+    async def _unrestorable_files(
         self, at: GitCheckout, files: list[Path], tree: dict[str, TreeEntry]
     ) -> list[Path]:
         """Return the files that neither equal the tree's version nor are the beginning of it."""
@@ -341,9 +345,12 @@ class Recovery:
         suspects = links + [
             file for file, blob in zip(plain, hashes, strict=True) if blob != tree[named[file]].blob
         ]
-        if len(suspects) > MOST_SUSPECTS + len(links):
+        if len(suspects) > MAX_INCOMPLETE_FILES + len(links):
             return foreign + suspects
-        begun = [await self._begins(at, file, named[file], tree[named[file]]) for file in suspects]
+        begun = [
+            await self._is_beginning_of(at, file, named[file], tree[named[file]])
+            for file in suspects
+        ]
         return foreign + [file for file, ours in zip(suspects, begun, strict=True) if not ours]
 
     async def _hashes(self, at: GitCheckout, names: list[str]) -> list[str]:
@@ -356,7 +363,9 @@ class Recovery:
         answer = await self._git.read("hash-object", "--stdin-paths", at=at, stdin=told)
         return answer.text.splitlines()
 
-    async def _begins(self, at: GitCheckout, file: Path, name: str, entry: TreeEntry) -> bool:
+    async def _is_beginning_of(
+        self, at: GitCheckout, file: Path, name: str, entry: TreeEntry
+    ) -> bool:
         link, content = _link_or_content(file)
         if link:
             wanted = await self._git.read("cat-file", "blob", entry.blob, at=at)
@@ -379,7 +388,7 @@ def remove_stale_locks(main: GitCheckout, path: Path, git_dir: Path | None, bran
             lock.unlink(missing_ok=True)
 
 
-def remove_old_lock(main: GitCheckout) -> None:
+def remove_stale_shared_lock(main: GitCheckout) -> None:
     """Remove the lock that a git killed while deleting a branch may leave, which would prevent everybody from deleting
     branches.
 
@@ -388,7 +397,7 @@ def remove_old_lock(main: GitCheckout) -> None:
     lock = main.common / "packed-refs.lock"
     with contextlib.suppress(FileNotFoundError):
         age = time.time() - lock.stat().st_mtime
-        if age > OLD_LOCK_SECONDS and not git_runs_in(main.top):
+        if age > STALE_LOCK_SECONDS and not git_runs_in(main.top):
             lock.unlink()
 
 
@@ -414,7 +423,7 @@ def _link_or_content(file: Path) -> tuple[bool, bytes]:
     return False, file.read_bytes()
 
 
-def _covered(name: str, ignored: tuple[str, ...]) -> bool:
+def _is_ignored(name: str, ignored: tuple[str, ...]) -> bool:
     return any(name == part or (part.endswith("/") and name.startswith(part)) for part in ignored)
 
 

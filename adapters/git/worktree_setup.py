@@ -10,12 +10,12 @@ from pathlib import Path
 
 from adapters.git.commits import Commits
 from adapters.git.layout import (
-    HALF_MADE,
+    INITIALIZING,
     GitCheckout,
     WorktreeEntry,
     entry_at,
     is_directory,
-    is_there,
+    path_exists,
     points_back,
     unnamed_entries,
     worktree_entries,
@@ -38,11 +38,11 @@ class WorktreeSetup:
     async def prepare(self, held: LockedRepository, branch: str, path: Path, start: str) -> str:
         """Make sure there is a worktree at `path` on `branch`, started at `start`, and return the branch's head."""
         start = await self._tree.commit(held.main, start)
-        await self._by_hand.require_branch(held.main, path, held.made(path))
+        await self._by_hand.require_branch(held.main, path, held.worktree_record(path))
         found = entry_at(worktree_entries(held.main), path)
-        if found is not None and _is_usable(found, path, held.made(path)):
-            return await self._adopted(held, branch, path, start, found)
-        await self._clear(held, path)
+        if found is not None and _is_usable(found, path, held.worktree_record(path)):
+            return await self._adopt_existing(held, branch, path, start, found)
+        await self._remove_remains(held, path)
         remove_stale_locks(held.main, path, None, branch)
         tip = await self._free_tip(held, branch, path, start)
         begun = WorktreeRecord(branch=branch, stage=Stage.PREPARING, start=tip or start)
@@ -53,7 +53,7 @@ class WorktreeSetup:
         await self._add(held, path, branch)
         return tip or start
 
-    async def scratch(self, held: LockedRepository, path: Path, commit: str) -> None:
+    async def create_scratch(self, held: LockedRepository, path: Path, commit: str) -> None:
         """Create a worktree for the bot alone, on no branch, after removing an earlier one."""
         await self.remove_scratch(held, path)
         held.note(path, WorktreeRecord(stage=Stage.SCRATCH, start=commit))
@@ -75,24 +75,24 @@ class WorktreeSetup:
             await self._git.write(*how, *which, at=at, lock=held.lock)
 
     async def remove_scratch(self, held: LockedRepository, path: Path) -> None:
-        made = held.made(path)
+        made = held.worktree_record(path)
         if made is None or made.stage is not Stage.SCRATCH:
-            if is_there(path):
+            if path_exists(path):
                 raise Refused("taken", f"{path} is no scratch worktree of the bot's.")
             return
         entry = entry_at(worktree_entries(held.main), path)
         if entry is not None and _is_usable(entry, path, None):
             # tracked files only: the removal fails if anybody put others there
-            at = held.main.linked(entry.git_dir, path)
+            at = held.main.linked_worktree(entry.git_dir, path)
             remove_stale_locks(held.main, path, entry.git_dir, "")
             await self._git.write("reset", "--hard", "--quiet", at=at, lock=held.lock)
             await self._git.write("clean", "-fdq", at=at, lock=held.lock)
             await self._git.write("worktree", "remove", str(path), at=held.main, lock=held.lock)
         else:
-            await self._clear(held, path)
-        await held.strike(path)
+            await self._remove_remains(held, path)
+        await held.remove_worktree(path)
 
-    async def _adopted(
+    async def _adopt_existing(
         self, held: LockedRepository, branch: str, path: Path, start: str, found: WorktreeEntry
     ) -> str:
         """Use the existing worktree; raise Refused if it is on another branch, Lost if its branch is gone."""
@@ -102,39 +102,39 @@ class WorktreeSetup:
         tip = await self._tree.tip(held.main, branch)
         if tip is None:
             raise Lost(f"the branch {branch} is gone, and the worktree {path} stands on it")
-        made = held.made(path)
+        made = held.worktree_record(path)
         if made is None or made.stage is not Stage.READY or made.git_dir != str(found.git_dir):
             origin = await self._origin(held, branch, path, tip, start)
             begun = WorktreeRecord(
                 branch=branch, stage=Stage.READY, start=made.start if made else start
             )
-            await self._ready(held, path, begun.model_copy(update={"origin": origin}))
+            await self._record_ready(held, path, begun.model_copy(update={"origin": origin}))
         return tip
 
     async def _origin(
         self, held: LockedRepository, branch: str, path: Path, tip: str, start: str
     ) -> str:
         # The branch may have started earlier: a plan can be moved to a newer start.
-        made = held.made(path)
+        made = held.worktree_record(path)
         if made is not None and made.branch == branch and made.origin:
             return made.origin
-        return start if await self._tree.contains(held.main, tip, start) else ""
+        return start if await self._tree.is_ancestor(held.main, tip, start) else ""
 
-    async def _clear(self, held: LockedRepository, path: Path) -> None:
+    async def _remove_remains(self, held: LockedRepository, path: Path) -> None:
         """Remove what a killed git of the bot left at this path; raise Refused if it is not provably the bot's."""
         entries = worktree_entries(held.main)
         found = entry_at(entries, path)
-        made = held.made(path)
-        if made is not None and (made.stage is not Stage.READY or not is_there(path)):
+        made = held.worktree_record(path)
+        if made is not None and (made.stage is not Stage.READY or not path_exists(path)):
             ours = [found] if found else []
             _require_unlocked(ours, path)
-            await self._recovery.clear(
+            await self._recovery.remove_remains(
                 held.main, path, made.start, ours + unnamed_entries(entries, path), made.ignored
             )
-        elif found is not None and not is_there(path):
+        elif found is not None and not path_exists(path):
             # removes the entry of this one path; `prune` would also drop worktrees on unplugged disks
             await self._git.write("worktree", "remove", str(path), at=held.main, lock=held.lock)
-        elif is_there(path) and (found is not None or not _is_empty(path)):
+        elif path_exists(path) and (found is not None or not _is_empty(path)):
             raise Refused("taken", f"{path} is there already, and not the bot's. Move it away.")
 
     async def _free_tip(
@@ -170,18 +170,18 @@ class WorktreeSetup:
             at=held.main,
             lock=held.lock,
         )
-        made = held.made(path)
+        made = held.worktree_record(path)
         if made is None:
             raise Refused(f"{path} was not written down before it was made")
-        await self._ready(held, path, made)
+        await self._record_ready(held, path, made)
 
-    async def _ready(self, held: LockedRepository, path: Path, made: WorktreeRecord) -> None:
+    async def _record_ready(self, held: LockedRepository, path: Path, made: WorktreeRecord) -> None:
         """Record what must not change from now on: the pointers, and the worktree's own configuration."""
         found = entry_at(worktree_entries(held.main), path)
         if found is None:
             raise Refused(f"git made no worktree at {path}")
         stage = Stage.SCRATCH if made.stage is Stage.SCRATCH else Stage.READY
-        keys = await self._trust.own_keys(found.git_dir)
+        keys = await self._trust.worktree_keys(found.git_dir)
         if made.branch:
             held.note_branch(made.branch, path)
         news = {"stage": stage, "git_dir": str(found.git_dir), "keys": keys}
@@ -191,12 +191,12 @@ class WorktreeSetup:
 def _is_usable(entry: WorktreeEntry, path: Path, made: WorktreeRecord | None) -> bool:
     """Whether the worktree is complete and its removal has not begun."""
     removing = made is not None and made.stage is Stage.REMOVING
-    whole = entry.whole and entry.locked != HALF_MADE and path.is_dir()
+    whole = entry.whole and entry.locked != INITIALIZING and path.is_dir()
     return whole and not removing and points_back(path, entry)
 
 
 def _require_unlocked(entries: list[WorktreeEntry], path: Path) -> None:
-    if any(entry.locked not in {None, HALF_MADE} for entry in entries):
+    if any(entry.locked not in {None, INITIALIZING} for entry in entries):
         raise Refused(f"the worktree {path} is locked", f"Unlock it: git worktree unlock {path}")
 
 
@@ -222,13 +222,13 @@ class ManualChanges:
         tip = await self._tree.tip(main, made.branch)
         if tip is None:
             raise _branch_gone(made, path)
-        if made.origin and not await self._tree.contains(main, tip, made.origin):
+        if made.origin and not await self._tree.is_ancestor(main, tip, made.origin):
             raise _branch_moved(main, made)
 
 
 def _branch_gone(made: WorktreeRecord, path: Path) -> Lost:
     # The branch's own reflog is gone, too, but that of its worktree may still exist.
-    _, last = _last_move(Path(made.git_dir) / "logs" / "HEAD")
+    _, last = _last_reflog_entry(Path(made.git_dir) / "logs" / "HEAD")
     known = last or "<commit> (git fsck --lost-found may know it)"
     return Lost(
         f"the branch {made.branch} is gone, and the worktree {path} stood on it",
@@ -237,7 +237,7 @@ def _branch_gone(made: WorktreeRecord, path: Path) -> Lost:
 
 
 def _branch_moved(main: GitCheckout, made: WorktreeRecord) -> Lost:
-    before, _ = _last_move(main.common / "logs" / "refs" / "heads" / made.branch)
+    before, _ = _last_reflog_entry(main.common / "logs" / "refs" / "heads" / made.branch)
     stood = f"; before its last move it stood at {before}" if before else ""
     return Lost(
         f"the branch {made.branch} was moved by hand: it no longer holds the commit {made.origin[:12]} it began with{stood}",
@@ -245,7 +245,7 @@ def _branch_moved(main: GitCheckout, made: WorktreeRecord) -> Lost:
     )
 
 
-def _last_move(reflog: Path) -> tuple[str, str]:
+def _last_reflog_entry(reflog: Path) -> tuple[str, str]:
     """Return old and new commit from the last line of a reflog; empty if there is none."""
     if reflog.is_symlink() or not reflog.is_file():
         return "", ""
@@ -265,10 +265,10 @@ class MovedRepository:
         self._git = git
         self._ledger = ledger
 
-    def take_over(self, former: Path, top: Path, common: Path) -> tuple[str, ...]:
+    def move_record(self, old_top: Path, top: Path, common: Path) -> tuple[str, ...]:
         """Move the ledger's record from the former path; return the former paths of the worktrees. Safe to do twice."""
-        page = self._ledger.page(former)
-        if page is None or former == top:
+        page = self._ledger.page(old_top)
+        if page is None or old_top == top:
             return ()
         moved = _moved_record(page, str(top), str(common))
         here = self._ledger.page(top)
@@ -278,7 +278,7 @@ class MovedRepository:
                 update={"worktrees": known, "branches": {**moved.branches, **here.branches}}
             )
         self._ledger.save(moved)
-        self._ledger.drop(former)
+        self._ledger.drop(old_top)
         return tuple(page.worktrees)
 
     async def repair(self, held: LockedRepository) -> None:

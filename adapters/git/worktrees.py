@@ -18,16 +18,16 @@ from adapters.git.environment import COMMITTER_MAIL, COMMITTER_NAME
 from adapters.git.layout import (
     GitCheckout,
     checked_branch,
-    checked_path,
+    checked_worktree_path,
     exclude_from_status,
     is_directory,
-    left_behind,
     main_checkout,
+    new_untracked,
 )
-from adapters.git.ledger import GitLedger, LockedRepository, Locks, OnRemoved
+from adapters.git.ledger import GitLedger, LockedRepository, OnRemoved, RepositoryLocks
 from adapters.git.merging import BaseUpdate, MergeForecast, Merges, scratch_checkout
 from adapters.git.repository import NamedFiles
-from adapters.git.run import INHERITED, Git
+from adapters.git.run import INHERITED_UMASK, Git
 from adapters.git.trust import Trust
 from adapters.git.worktree_files import CopyLimits, IgnoredFileCopier, checked_parts, write_inside
 from adapters.git.worktree_removal import (
@@ -53,14 +53,14 @@ class GitWorktrees:
         home: Path,
         environment: Mapping[str, str] | None = None,
         *,
-        umask: int = INHERITED,
+        umask: int = INHERITED_UMASK,
         copy_bounds: CopyLimits | None = None,
-        let_go: OnRemoved | None = None,
+        on_removed: OnRemoved | None = None,
     ) -> None:
-        self._let_go = let_go
+        self._let_go = on_removed
         self._git = Git(environment, umask=umask)
         self._ledger = GitLedger(home)
-        self._locks = Locks()
+        self._locks = RepositoryLocks()
         self._tree = Commits(self._git)
         self._patches = Patches(self._git)
         self._trust = Trust(self._git, self._ledger)
@@ -78,7 +78,7 @@ class GitWorktrees:
     async def prepare(self, repository: str, branch: str, path: str, start: str) -> str:
         checked_branch(branch)
         async with self._held(repository) as held:
-            place = checked_path(held.main, path)
+            place = checked_worktree_path(held.main, path)
             exclude_from_status(held.main)
             return await self._preparing.prepare(held, branch, place, start)
 
@@ -94,17 +94,17 @@ class GitWorktrees:
         self, repository: str, path: str, patterns: tuple[str, ...]
     ) -> tuple[str, ...]:
         main = main_checkout(repository)
-        at = await self._readable(str(checked_path(main, path)))
+        at = await self._readable(str(checked_worktree_path(main, path)))
         return await self._copying.copy(main, at, patterns)
 
     async def untracked(self, path: str) -> tuple[str, ...]:
-        return await self._tree.untracked(await self._readable(path))
+        return await self._tree.untracked_paths(await self._readable(path))
 
     async def leave_out(self, path: str, before: tuple[str, ...]) -> None:
-        main, place = _located(path)
+        main, place = _locate_worktree(path)
         async with self._held(str(main.top)) as held:
             at = await self._writable(held, place)
-            new, locks = left_behind(await self._tree.untracked(at), before)
+            new, locks = new_untracked(await self._tree.untracked_paths(at), before)
             if locks:
                 await self._git.write("clean", "-fq", "--", *locks, at=at, lock=held.lock)
             exclude_from_status(held.main, new)
@@ -112,11 +112,11 @@ class GitWorktrees:
     async def collisions(self, repository: str, branches: tuple[str, ...]) -> tuple[Collision, ...]:
         main = main_checkout(repository)
         await self._trust.check(main)
-        return await self._forecast.collisions(main, branches)
+        return await self._forecast.predict_conflicts(main, branches)
 
     async def relink(self, former: str, repository: str) -> None:
         main = main_checkout(repository)
-        were = self._relinking.take_over(Path(former), main.top, main.common)
+        were = self._relinking.move_record(Path(former), main.top, main.common)
         async with self._held(repository) as held:
             await self._relinking.repair(held)
         if let_go := self._let_go:
@@ -129,33 +129,33 @@ class GitWorktrees:
 
     async def let_go(self, repository: str, keep: frozenset[str]) -> None:
         async with self._held(repository) as held:
-            await self._taking_in.let_go(held, keep)
+            await self._taking_in.remove_imports(held, keep)
 
     async def with_history(self, repository: str, commit: str, squashed: tuple[str, ...]) -> str:
         async with self._held(repository) as held:
-            return await self._taking_in.with_history(held, commit, squashed)
+            return await self._taking_in.with_squashed_parents(held, commit, squashed)
 
     async def merge(self, path: str, branch: str, message: str, *, plan: str = "") -> Merged:
         folder = "/".join(checked_parts(plan.rstrip("/"))) if plan else ""
-        main, place = _located(path)
+        main, place = _locate_worktree(path)
         async with self._held(str(main.top)) as held:
             at = await self._writable(held, place)
             other = await self._tree.commit(at, branch)
-            made = held.made(place)
+            made = held.worktree_record(place)
             return await self._merges.merge(
                 at,
                 other,
                 message,
                 lock=held.lock,
-                begun=made.merging if made else None,
-                note=held.merge_note(place),
+                unfinished=made.merging if made else None,
+                record=held.merge_recorder(place),
                 plan=folder,
             )
 
     async def commit_files(self, path: str, files: dict[str, str], message: str) -> str:
         for name in files:
             checked_parts(name)
-        main, place = _located(path)
+        main, place = _locate_worktree(path)
         async with self._held(str(main.top)) as held:
             at = await self._writable(held, place)
             write_inside(place, files)
@@ -169,7 +169,9 @@ class GitWorktrees:
 
     async def changed(self, path: str, since: str, names: tuple[str, ...]) -> dict[str, str]:
         at = await self._readable(path)
-        return await NamedFiles(self._git).changed(at, await self._tree.commit(at, since), names)
+        return await NamedFiles(self._git).changed_since(
+            at, await self._tree.commit(at, since), names
+        )
 
     async def diff(self, path: str, since: str, limit: int, until: str = "HEAD") -> str:
         at = await self._readable(path)
@@ -180,13 +182,13 @@ class GitWorktrees:
         self, repository: str, base_branch: str, branches: Mapping[str, str], scratch: str
     ) -> Merged:
         async with self._held(repository) as held:
-            place = checked_path(held.main, scratch)
+            place = checked_worktree_path(held.main, scratch)
             exclude_from_status(held.main)
             return await self._moving_base.merge_all(held, base_branch, branches, place)
 
     async def move_base(self, repository: str, base_branch: str, commit: str) -> None:
         async with self._held(repository) as held:
-            await self._moving_base.move(held, base_branch, commit)
+            await self._moving_base.fast_forward(held, base_branch, commit)
 
     async def remove(
         self,
@@ -202,14 +204,14 @@ class GitWorktrees:
         folder = "/".join(checked_parts(plan.rstrip("/"))) if plan else ""
         kept = KeptElsewhere(merged_into, merged_tip, folder)
         async with self._held(repository) as held:
-            place = checked_path(held.main, path)
+            place = checked_worktree_path(held.main, path)
             return await self._removing.remove(held, place, branch, kept)
 
     async def delete_branch(
         self, repository: str, branch: str, commit: str, lost: int, *, worktree: str = ""
     ) -> None:
         async with self._held(repository) as held:
-            place = checked_path(held.main, worktree) if worktree else None
+            place = checked_worktree_path(held.main, worktree) if worktree else None
             await self._deleting.delete(held, branch, commit, lost, place)
 
     async def scratch(
@@ -222,9 +224,11 @@ class GitWorktrees:
         since: str = "",
     ) -> None:
         async with self._held(repository) as held:
-            place = checked_path(held.main, path)
+            place = checked_worktree_path(held.main, path)
             exclude_from_status(held.main)
-            await self._preparing.scratch(held, place, await self._tree.commit(held.main, commit))
+            await self._preparing.create_scratch(
+                held, place, await self._tree.commit(held.main, commit)
+            )
             if restored:
                 at = scratch_checkout(held, place)
                 if at is None:
@@ -233,7 +237,7 @@ class GitWorktrees:
 
     async def remove_scratch(self, repository: str, path: str) -> None:
         async with self._held(repository) as held:
-            await self._preparing.remove_scratch(held, checked_path(held.main, path))
+            await self._preparing.remove_scratch(held, checked_worktree_path(held.main, path))
 
     async def log(self, repository: str, since: str, until: str) -> tuple[Commit, ...]:
         main = main_checkout(repository)
@@ -245,9 +249,9 @@ class GitWorktrees:
     @contextlib.asynccontextmanager
     async def _held(self, repository: str) -> AsyncGenerator[LockedRepository]:
         main = main_checkout(repository)
-        async with self._locks.held(main.common) as lock:
+        async with self._locks.hold(main.common) as lock:
             # checked under the lock, so that a newer record is never overwritten
-            page = await self._trust.page(main)
+            page = await self._trust.checked_record(main)
             try:
                 yield LockedRepository(main, lock, self._ledger, page, self._let_go)
             except OSError as error:
@@ -256,8 +260,8 @@ class GitWorktrees:
                 raise as_unavailable(error, main.top) or refused from error
 
     async def _readable(self, path: str) -> GitCheckout:
-        main, place = _located(path)
-        at = await self._trust.worktree(main, place)
+        main, place = _locate_worktree(path)
+        at = await self._trust.checked_worktree(main, place)
         page = self._ledger.page(main.top)
         await self._by_hand.require_branch(
             main, place, page.worktrees.get(str(place)) if page else None
@@ -265,8 +269,8 @@ class GitWorktrees:
         return at
 
     async def _writable(self, held: LockedRepository, place: Path) -> GitCheckout:
-        at = await self._trust.worktree(held.main, place)
-        made = held.made(place)
+        at = await self._trust.checked_worktree(held.main, place)
+        made = held.worktree_record(place)
         remove_stale_locks(held.main, place, at.git_dir, made.branch if made else "")
         await self._by_hand.require_branch(held.main, place, made)
         return at
@@ -296,16 +300,16 @@ class GitWorktrees:
         )
 
 
-def _located(path: str) -> tuple[GitCheckout, Path]:
+def _locate_worktree(path: str) -> tuple[GitCheckout, Path]:
     # A worktree is always in `.worktrees` of its main checkout.
     main = main_checkout(str(Path(path).parent.parent))
-    return main, checked_path(main, path)
+    return main, checked_worktree_path(main, path)
 
 
 # Imports commits from another repository on this machine: exactly the requested commit, checked, below refs/gwt-bot and
 # on no branch.
 
-KEPT_REFS = "refs/gwt-bot/"
+IMPORT_REFS = "refs/gwt-bot/"
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _OBJECTS_ONLY = (
     "--no-tags",
@@ -324,7 +328,7 @@ class CommitImport:
     async def take_in(self, held: LockedRepository, source: Path, commit: str) -> None:
         if not _COMMIT.fullmatch(commit):
             raise Refused(f"{commit!r} is no commit's full hash")
-        if commit in await self._kept(held):
+        if commit in await self._imported_commits(held):
             return
         if not source.is_absolute() or not is_directory(source):
             raise Refused(f"there is no repository at {source}")
@@ -336,7 +340,7 @@ class CommitImport:
         )
         await self._keep(held, commit)
 
-    async def with_history(
+    async def with_squashed_parents(
         self, held: LockedRepository, commit: str, squashed: Sequence[str]
     ) -> str:
         """Return a commit that also has the squashed commits as parents.
@@ -347,7 +351,7 @@ class CommitImport:
             if not _COMMIT.fullmatch(one):
                 raise Refused(f"{one!r} is no commit's full hash")
         at, tree = held.main, Commits(self._git)
-        parents = [one for one in squashed if not await tree.contains(at, commit, one)]
+        parents = [one for one in squashed if not await tree.is_ancestor(at, commit, one)]
         if not parents:
             return commit
         shown = await self._git.read("show", "--no-patch", "--format=%T %ct", commit, at=at)
@@ -369,17 +373,17 @@ class CommitImport:
         await self._keep(held, made.text)
         return made.text
 
-    async def let_go(self, held: LockedRepository, keep: frozenset[str]) -> None:
+    async def remove_imports(self, held: LockedRepository, keep: frozenset[str]) -> None:
         """Remove imported commits once the bot has no worktree here.
 
         Merged ones are on a branch; those in `keep` belong to plans not yet carried out.
         """
-        if held.is_at_work:
+        if held.has_worktrees:
             return
-        kept = [commit for commit in await self._kept(held) if commit not in keep]
+        kept = [commit for commit in await self._imported_commits(held) if commit not in keep]
         if not kept:
             return
-        orders = "".join(f"delete {KEPT_REFS}{commit} {commit}\n" for commit in kept)
+        orders = "".join(f"delete {IMPORT_REFS}{commit} {commit}\n" for commit in kept)
         await self._git.write(
             *("update-ref", "--no-deref", "--stdin"),
             at=held.main,
@@ -390,17 +394,19 @@ class CommitImport:
     async def _keep(self, held: LockedRepository, commit: str) -> None:
         # --no-deref: an agent may have planted a symbolic ref here that points to a branch
         await self._git.write(
-            *("update-ref", "--no-deref", KEPT_REFS + commit, commit), at=held.main, lock=held.lock
+            *("update-ref", "--no-deref", IMPORT_REFS + commit, commit),
+            at=held.main,
+            lock=held.lock,
         )
 
-    async def _kept(self, held: LockedRepository) -> list[str]:
+    async def _imported_commits(self, held: LockedRepository) -> list[str]:
         """Return the imported commits, each of which has a ref of its own."""
         answer = await self._git.read(
-            *("for-each-ref", "--format=%(objectname) %(refname) %(symref)", KEPT_REFS),
+            *("for-each-ref", "--format=%(objectname) %(refname) %(symref)", IMPORT_REFS),
             at=held.main,
         )
         lines = [line.split(" ") for line in answer.out.decode("utf-8", "replace").splitlines()]
-        return [line[0] for line in lines if line[1:] == [KEPT_REFS + line[0], ""]]
+        return [line[0] for line in lines if line[1:] == [IMPORT_REFS + line[0], ""]]
 
 
 # A temporary copy of a project: whatever is done in it, the project itself is not changed.
@@ -420,12 +426,14 @@ async def temporary_copy(project: Path, environment: Mapping[str, str]) -> Path:
     top = await git.read("rev-parse", "--show-toplevel", at=project, ok=(0, 128))
     begun = await git.read("rev-parse", "--verify", "--quiet", "HEAD", at=project, ok=(0, 1, 128))
     if top.code or begun.code:
-        await git.make("init", "--quiet", "--template=", "--initial-branch=main", at=folder)
-        await git.make("commit", "--quiet", "--allow-empty", "-m", "Begin", at=folder)
+        await git.run_in_new_folder(
+            "init", "--quiet", "--template=", "--initial-branch=main", at=folder
+        )
+        await git.run_in_new_folder("commit", "--quiet", "--allow-empty", "-m", "Begin", at=folder)
         return folder
     options = ("--quiet", "--no-hardlinks", "--template=", "--no-recurse-submodules")
-    await git.make("clone", *options, "--", top.text, str(folder), at=folder)
+    await git.run_in_new_folder("clone", *options, "--", top.text, str(folder), at=folder)
     for name in _OWN_SETTINGS:
         if value := (await git.read("config", name, at=project, ok=(0, 1))).text:
-            await git.make("config", name, value, at=folder)
+            await git.run_in_new_folder("config", name, value, at=folder)
     return folder

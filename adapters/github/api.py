@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from urllib.parse import urlsplit
 
 from adapters import http
-from adapters.http import LONGEST_WAIT
+from adapters.http import MAX_WAIT
 from bot.core.errors import PortError, Refused, SettingsError, Unavailable
 
 if TYPE_CHECKING:
@@ -48,13 +48,13 @@ class Access:
     environ: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
     @property
-    def names_app(self) -> bool:
+    def has_app(self) -> bool:
         """Whether a GitHub App is configured, at least in part."""
         return bool(self.app_id or self.app_key_file or self.installation)
 
 
 @dataclass(frozen=True)
-class ApiPace:
+class ApiTiming:
     """Time-outs and intervals, in seconds."""
 
     call: float = 15.0
@@ -80,7 +80,7 @@ class Address:
     port: int | None
 
     @property
-    def plain(self) -> bool:
+    def is_unencrypted(self) -> bool:
         """Whether it is unencrypted, which is allowed only on this machine."""
         return self.web.startswith("http://")
 
@@ -143,13 +143,13 @@ def _wrong_address(api_url: str, why: str) -> SettingsError:
 # PyGithub: imported only if GitHub is used, and without its retries.
 
 
-def with_token(token: str, address: Address, pace: ApiPace) -> Github:
+def with_token(token: str, address: Address, pace: ApiTiming) -> Github:
     from github import Auth
 
     return open_client(Auth.Token(token), address, pace)
 
 
-def open_client(auth: Auth, address: Address, pace: ApiPace) -> Github:
+def open_client(auth: Auth, address: Address, pace: ApiTiming) -> Github:
     # `retry=0`: PyGithub's own retries repeat what may have been done, and wait without being cancellable.
     from github import Github
 
@@ -185,17 +185,19 @@ def as_port_error(error: Exception) -> Exception:
     if isinstance(error, PortError):
         return error
     if isinstance(error, TimeoutError):
-        return Unavailable("GitHub takes too long to answer", TRIES_AGAIN)
+        return Unavailable("GitHub takes too long to answer", RETRY_REMEDY)
     if isinstance(error, OSError):
-        return Unavailable(f"GitHub is not reached ({kind})", f"Look at the network. {TRIES_AGAIN}")
+        return Unavailable(
+            f"GitHub is not reached ({kind})", f"Look at the network. {RETRY_REMEDY}"
+        )
     if isinstance(error, (AssertionError, RuntimeError, ValueError)):
-        return not_understood(kind)
+        return invalid_answer_error(kind)
     return error
 
 
 # The meaning of GitHub's errors, and whether a retry helps. No I/O.
 
-TRIES_AGAIN = "The bot tries again by itself."
+RETRY_REMEDY = "The bot tries again by itself."
 GIVE_TOKEN = "Give GITHUB_TOKEN a token that is valid and has the rights contents:write and pull_requests:write."  # noqa: S105
 _LIMITED_SECONDS = 60.0
 _EXCERPT = 300
@@ -221,7 +223,7 @@ class ApiAnswer:
         said = [str(told.get("message") or ""), *map(_sentence, each)]
         return "; ".join(part for part in said if part)[:_EXCERPT]
 
-    def blames(self, field: str, code: str = "invalid") -> bool:
+    def rejects_field(self, field: str, code: str = "invalid") -> bool:
         """Whether GitHub rejected that field."""
         errors = _json_object(self.body).get("errors")
         return isinstance(errors, list) and any(
@@ -251,12 +253,12 @@ class ApiRefused(Refused):
 def error_for(answer: ApiAnswer, doing: str) -> PortError:
     """Return the error to raise. `doing` completes "GitHub does not let me …"."""
     if answer.is_limit:
-        return _limited(answer)
+        return _limit_error(answer)
     said = f": {answer.message}" if answer.message else f" (HTTP {answer.status})"
     if answer.status >= 500 or answer.status == 408:
         return Unavailable(
             f"GitHub does not serve just now (HTTP {answer.status})",
-            TRIES_AGAIN,
+            RETRY_REMEDY,
             retry_after(answer.headers),
         )
     if answer.status == 401:
@@ -280,19 +282,19 @@ def error_for(answer: ApiAnswer, doing: str) -> PortError:
     return ApiRefused(answer, f"GitHub does not {doing}{said}")
 
 
-def not_understood(why: str) -> Unavailable:
+def invalid_answer_error(why: str) -> Unavailable:
     """Return the error for an answer that is not from the API: from a proxy, a log-in page, or incomplete."""
     return Unavailable(
         f"the answer was not one of GitHub's API: {why}",
-        "Look whether a proxy or a log-in page stands between. " + TRIES_AGAIN,
+        "Look whether a proxy or a log-in page stands between. " + RETRY_REMEDY,
     )
 
 
-def _limited(answer: ApiAnswer) -> Unavailable:
+def _limit_error(answer: ApiAnswer) -> Unavailable:
     # The secondary limit names a delay; the primary one the time when the quota is renewed.
     seconds = retry_after(answer.headers)
     if seconds is None and answer.headers.get("x-ratelimit-remaining") == "0":
-        seconds = until_reset(answer.headers)
+        seconds = seconds_until_reset(answer.headers)
     return Unavailable(
         "GitHub's limit on requests is reached",
         "The bot goes on when GitHub takes requests again.",
@@ -328,7 +330,7 @@ def _sentence(error: object) -> str:
 
 # The remaining quota. The last tenth is reserved for what people wait for, so polling pauses first.
 
-RESERVE = 0.1
+RESERVE_SHARE = 0.1
 
 
 @dataclass
@@ -350,12 +352,12 @@ class Quota:
         if limit is None or remaining is None:
             return
         self.limit, self.remaining = limit, remaining
-        self.resets_at = time.monotonic() + (until_reset(headers) or 0.0)
+        self.resets_at = time.monotonic() + (seconds_until_reset(headers) or 0.0)
 
     def keep_reserve(self) -> None:
         """Raise Unavailable if only the reserve is left; call it before anything that can wait."""
         left = self.resets_at - time.monotonic()
-        if self.remaining < self.limit * RESERVE and left > 0:
+        if self.remaining < self.limit * RESERVE_SHARE and left > 0:
             raise Unavailable(
                 f"only {self.remaining} of {self.limit} requests to GitHub are left for now",
                 "The bot looks again when GitHub gives new ones.",
@@ -363,12 +365,12 @@ class Quota:
             )
 
 
-def until_reset(headers: Mapping[str, str]) -> float | None:
+def seconds_until_reset(headers: Mapping[str, str]) -> float | None:
     """Return the seconds until the quota is renewed, by the server's clock."""
     reset = _number(headers, "x-ratelimit-reset")
     if reset is None:
         return None
-    return min(max(0.0, reset - _now(headers)), LONGEST_WAIT) + 1.0
+    return min(max(0.0, reset - _now(headers)), MAX_WAIT) + 1.0
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -12,7 +12,7 @@ from http.client import HTTPException
 from typing import IO
 from urllib.parse import urlsplit
 
-from adapters.github.api import Address, ApiPace, ApiRefused, in_own_thread, not_understood
+from adapters.github.api import Address, ApiRefused, ApiTiming, in_own_thread, invalid_answer_error
 from adapters.github.client import (
     Annotation,
     CheckRun,
@@ -26,13 +26,13 @@ from bot.core.forge import CiFailure, CiState
 
 # What the token may not read is left out, and the logs of each failure are read once.
 
-MOST_FAILURES = 20
-_LONGEST_WORDS, _LONGEST_FOUND, _LONGEST_LOG = 1_400, 1_100, 3_400
+MAX_FAILURES = 20
+_LONGEST_WORDS, _LONGEST_FOUND, _MAX_LOG_EXCERPT = 1_400, 1_100, 3_400
 _MOST_ANNOTATIONS = 20
 _REMEMBERED = 200
 _GOOD = frozenset({"success", "neutral", "skipped"})
 _WAITS_FOR_PEOPLE = "action_required"
-_OF_JOBS = "github-actions"
+_ACTIONS_APP = "github-actions"
 _OVER = frozenset({CiState.NONE, CiState.PASSED})
 
 
@@ -51,35 +51,37 @@ class CheckResults:
 
 
 class Checks:
-    def __init__(self, client: Client, address: Address, pace: ApiPace) -> None:
+    def __init__(self, client: Client, address: Address, pace: ApiTiming) -> None:
         self._client = client
         self._address = address
         self._pace = pace
         self._outputs: OrderedDict[str, str] = OrderedDict()
 
-    async def of(self, slug: str, commit: str) -> CheckResults:
+    async def results(self, slug: str, commit: str) -> CheckResults:
         found = await self._runs(slug, commit)
         runs = found or []
         statuses = await self._statuses(slug, commit)
         told = [(run.name, _state_of_run(run)) for run in runs]
         told += [(one.context, _state_of_status(one)) for one in statuses]
         failed = [run for run in runs if _state_of_run(run) is CiState.FAILED]
-        failures = [await self._failure(slug, run, commit) for run in failed[:MOST_FAILURES]]
+        failures = [await self._failure(slug, run, commit) for run in failed[:MAX_FAILURES]]
         bad = [one for one in statuses if _state_of_status(one) is CiState.FAILED]
         failures += [_failed_status(one, commit) for one in bad]
         if found is not None and _worst(state for _, state in told) in _OVER:
             suites = await self._suites(slug, commit)
             told += [(_name_of(suite), _state_of_suite(suite)) for suite in suites]
-            failures += [_failed_suite(suite, commit) for suite in suites if _broke(suite)]
+            failures += [
+                _failed_suite(suite, commit) for suite in suites if _failed_to_start(suite)
+            ]
         return CheckResults(
             state=_worst(state for _, state in told),
-            failures=tuple(failures[:MOST_FAILURES]),
+            failures=tuple(failures[:MAX_FAILURES]),
             names=tuple(dict.fromkeys(name for name, _ in told)),
             running=tuple(name for name, state in told if state is CiState.PENDING),
             readable=found is not None,
         )
 
-    async def any(self, slug: str, commit: str) -> bool:
+    async def has_checks(self, slug: str, commit: str) -> bool:
         """Whether the commit has any check at all."""
         return bool(await self._runs(slug, commit) or await self._statuses(slug, commit))
 
@@ -87,7 +89,7 @@ class Checks:
         """Return the check runs, or None if the token may not read them."""
         path = f"/repos/{slug}/commits/{commit}/check-runs"
         try:
-            return await self._client.pages(
+            return await self._client.get_pages(
                 slug, path, CheckRun, "show its checks", under="check_runs"
             )
         except ApiRefused as refused:
@@ -101,14 +103,16 @@ class Checks:
         """
         path = f"/repos/{slug}/commits/{commit}/check-suites"
         try:
-            found = await self._client.pages(
+            found = await self._client.get_pages(
                 slug, path, CheckSuite, "show its checks", under="check_suites"
             )
         except ApiRefused as refused:
             if refused.answer.status not in {403, 404}:
                 raise
             return []
-        return [one for one in found if _broke(one) or _state_of_suite(one) is CiState.PENDING]
+        return [
+            one for one in found if _failed_to_start(one) or _state_of_suite(one) is CiState.PENDING
+        ]
 
     async def _statuses(self, slug: str, commit: str) -> tuple[CommitStatus, ...]:
         path = f"/repos/{slug}/commits/{commit}/status?per_page=100"
@@ -150,7 +154,7 @@ class Checks:
         if not run.output.annotations_count:
             return ""
         path = f"/repos/{slug}/check-runs/{run.id}/annotations"
-        told = await self._client.pages(slug, path, Annotation, "show what a check found")
+        told = await self._client.get_pages(slug, path, Annotation, "show what a check found")
         lines = [
             f"{one.path}:{one.start_line or ''}: {one.annotation_level or ''}: {one.message or ''}"
             for one in told[:_MOST_ANNOTATIONS]
@@ -159,20 +163,20 @@ class Checks:
 
     async def _log(self, slug: str, run: CheckRun) -> str:
         # A check run of GitHub Actions is a job with the same id.
-        if run.app is None or run.app.slug != _OF_JOBS:
+        if run.app is None or run.app.slug != _ACTIONS_APP:
             return ""
         path = f"/repos/{slug}/actions/jobs/{run.id}/logs"
-        answer = await self._client.raw(slug, path, "show the log of a check")
+        answer = await self._client.get_raw(slug, path, "show the log of a check")
         place = answer.headers.get("location", "")
         if not place:
-            return failure_excerpt(answer.body, _LONGEST_LOG)
+            return failure_excerpt(answer.body, _MAX_LOG_EXCERPT)
         try:
             log = await in_own_thread(
                 lambda: read_log(place, self._address, self._pace.call), seconds=self._pace.whole
             )
         except TimeoutError as error:
             raise Unavailable("the log of a check takes too long") from error
-        return failure_excerpt(log, _LONGEST_LOG)
+        return failure_excerpt(log, _MAX_LOG_EXCERPT)
 
 
 def _headline(run: CheckRun) -> str:
@@ -190,22 +194,22 @@ def _state_of_run(run: CheckRun) -> CiState:
 def _state_of_suite(suite: CheckSuite) -> CiState:
     # GitHub creates an empty suite for each app that might check something; most of them stay empty.
     if suite.status == "completed":
-        return CiState.FAILED if _broke(suite) else CiState.PASSED
-    counts = suite.latest_check_runs_count > 0 or _is_of_jobs(suite)
+        return CiState.FAILED if _failed_to_start(suite) else CiState.PASSED
+    counts = suite.latest_check_runs_count > 0 or _is_actions(suite)
     return CiState.PENDING if counts else CiState.PASSED
 
 
-def _broke(suite: CheckSuite) -> bool:
+def _failed_to_start(suite: CheckSuite) -> bool:
     # An invalid workflow creates no check run that could fail.
     return suite.conclusion == "startup_failure"
 
 
-def _is_of_jobs(suite: CheckSuite) -> bool:
-    return suite.app is not None and suite.app.slug == _OF_JOBS
+def _is_actions(suite: CheckSuite) -> bool:
+    return suite.app is not None and suite.app.slug == _ACTIONS_APP
 
 
 def _name_of(suite: CheckSuite) -> str:
-    return "GitHub Actions" if _is_of_jobs(suite) else suite.app.slug if suite.app else "checks"
+    return "GitHub Actions" if _is_actions(suite) else suite.app.slug if suite.app else "checks"
 
 
 def _state_of_status(status: CommitStatus) -> CiState:
@@ -242,7 +246,7 @@ def _failed_status(status: CommitStatus, commit: str) -> CiFailure:
 
 # The end of a job's log, where it failed. Only a limited part is kept, and no token is sent to the log's address.
 
-_MOST_READ = 32 * 1024 * 1024
+_MAX_LOG_BYTES = 32 * 1024 * 1024
 _MOST_KEPT = 256 * 1024
 _CHUNK = 64 * 1024
 _STAMP = re.compile(r"^\ufeff?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,20}Z ?", re.MULTILINE)
@@ -253,8 +257,8 @@ _FAILED = "##[error]"
 def read_log(place: str, address: Address, seconds: float) -> str:
     """Return the end of the log at an address that GitHub has named and signed. Blocks."""
     scheme = urlsplit(place).scheme
-    if scheme != "https" and not (scheme == "http" and address.plain):
-        raise not_understood("the log lies at an address that is not encrypted")
+    if scheme != "https" and not (scheme == "http" and address.is_unencrypted):
+        raise invalid_answer_error("the log lies at an address that is not encrypted")
     # the address comes from GitHub, and none of our headers goes with the request
     request = urllib.request.Request(place, headers={"User-Agent": "gwt-bot"})  # noqa: S310
     try:
@@ -265,7 +269,7 @@ def read_log(place: str, address: Address, seconds: float) -> str:
         raise Unavailable(f"the log cannot be read ({type(error).__name__})") from None
 
 
-def failure_excerpt(log: str, most: int) -> str:
+def failure_excerpt(log: str, max_length: int) -> str:
     """Return the lines up to the last failure, without times and colours; the clean-up after it is not informative."""
     text = _STAMP.sub("", _ESCAPES.sub("", log.replace("\r\n", "\n")))
     lines = text.splitlines()
@@ -273,12 +277,12 @@ def failure_excerpt(log: str, most: int) -> str:
     if failed:
         lines = lines[: failed[-1] + 1]
     shown = "\n".join(lines).strip()
-    return shown if len(shown) <= most else "…" + shown[-(most - 1) :]
+    return shown if len(shown) <= max_length else "…" + shown[-(max_length - 1) :]
 
 
 def _read_end(read: Callable[[int], bytes]) -> str:
     kept, taken = bytearray(), 0
-    while taken < _MOST_READ and (piece := read(_CHUNK)):
+    while taken < _MAX_LOG_BYTES and (piece := read(_CHUNK)):
         taken += len(piece)
         kept += piece
         del kept[:-_MOST_KEPT]

@@ -21,12 +21,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from adapters.github.api import (
     Address,
     ApiAnswer,
-    ApiPace,
+    ApiTiming,
     Quota,
     as_port_error,
     error_for,
     in_own_thread,
-    not_understood,
+    invalid_answer_error,
     send_request,
     with_token,
 )
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=BaseModel)
 log = logging.getLogger("bot.github")
-PAGE, PAGES = 100, 5
+PAGE_SIZE, MAX_PAGES = 100, 5
 _REMEMBERED = 500
 _READ_TRIES = 3
 _NEXT = re.compile(r'rel="next"')
 
 
 class Client:
-    def __init__(self, address: Address, tokens: Tokens, pace: ApiPace) -> None:
+    def __init__(self, address: Address, tokens: Tokens, pace: ApiTiming) -> None:
         self.quota = Quota()
         self._address = address
         self._tokens = tokens
@@ -58,25 +58,25 @@ class Client:
         """Read one resource. If GitHub answers that it is unchanged, it does not count against the quota."""
         return parse_answer(await self._read(slug, path, doing), shape)
 
-    async def pages(
+    async def get_pages(
         self, slug: str, path: str, shape: type[T], doing: str, *, under: str = ""
     ) -> list[T]:
         """Read the pages of a list, up to a limit. `under`: the field with the items."""
         found: list[T] = []
         joint = "&" if "?" in path else "?"
-        for page in range(1, PAGES + 1):
-            one = await self._read(slug, f"{path}{joint}per_page={PAGE}&page={page}", doing)
+        for page in range(1, MAX_PAGES + 1):
+            one = await self._read(slug, f"{path}{joint}per_page={PAGE_SIZE}&page={page}", doing)
             found += _items(one, shape, under)
             if not _NEXT.search(one.headers.get("link", "")):
                 return found
         log.info("a list was cut", extra={"path": path, "items": len(found)})
         return found
 
-    async def raw(self, slug: str, path: str, doing: str) -> ApiAnswer:
+    async def get_raw(self, slug: str, path: str, doing: str) -> ApiAnswer:
         """Read a resource without following redirects: the answer may name another address."""
         answer = await self._send(slug, "GET", path, {}, None)
         if answer.status >= 400:
-            raise self._judged(answer, doing)
+            raise self._error_of(answer, doing)
         return answer
 
     async def change(
@@ -85,7 +85,7 @@ class Client:
         """Send one request that changes something. After Unavailable it may have taken effect."""
         answer = await self._send(slug, verb, path, {}, body)
         if answer.status >= 300:
-            raise self._judged(answer, doing)
+            raise self._error_of(answer, doing)
         return answer
 
     async def graphql(
@@ -123,7 +123,7 @@ class Client:
             self._known.move_to_end(path)
             return known
         if answer.status >= 300:
-            raise self._judged(answer, doing)
+            raise self._error_of(answer, doing)
         read_json(answer)
         if "etag" in answer.headers:
             self._known[path] = answer
@@ -159,7 +159,7 @@ class Client:
             self._open[token] = with_token(token, self._address, self._pace)
         return self._open[token]
 
-    def _judged(self, answer: ApiAnswer, doing: str) -> PortError:
+    def _error_of(self, answer: ApiAnswer, doing: str) -> PortError:
         if answer.status == 401:
             # the next call looks it up again, because `gh` or the app may have a newer one
             self._tokens.forget()
@@ -178,7 +178,7 @@ def read_json(answer: ApiAnswer) -> object:
     try:
         return json.loads(answer.body)
     except (ValueError, RecursionError) as error:
-        raise not_understood("it is not JSON") from error
+        raise invalid_answer_error("it is not JSON") from error
 
 
 def _items(answer: ApiAnswer, shape: type[T], under: str) -> list[T]:
@@ -186,7 +186,7 @@ def _items(answer: ApiAnswer, shape: type[T], under: str) -> list[T]:
     if under:
         told = cast("dict[str, object]", told).get(under) if isinstance(told, dict) else None
     if not isinstance(told, list):
-        raise not_understood("it is no list")
+        raise invalid_answer_error("it is no list")
     return [_validated(one, shape) for one in cast("list[object]", told)]
 
 
@@ -194,7 +194,7 @@ def _validated(told: object, shape: type[T]) -> T:
     try:
         return shape.model_validate(told)
     except ValidationError as error:
-        raise not_understood(f"{error.error_count()} fields are not as expected") from error
+        raise invalid_answer_error(f"{error.error_count()} fields are not as expected") from error
 
 
 def _status_of(errors: object) -> int:
@@ -283,7 +283,7 @@ class User(ApiModel):
         return self.type == "Bot" or self.login.endswith("[bot]")
 
 
-class Remark(ApiModel):
+class PullComment(ApiModel):
     """A comment on a pull request or one of its lines, or a review."""
 
     id: int

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from adapters.github.api import GIVE_TOKEN, Access, Address, ApiPace, parse_address
+from adapters.github.api import GIVE_TOKEN, Access, Address, ApiTiming, parse_address
 from adapters.github.checks import Checks
 from adapters.github.client import Client, RepositoryData
-from adapters.github.git import RemoteGit, checked_slug, is_slug, read_remote, slug_of
+from adapters.github.git import RemoteGit, checked_slug, is_slug, read_remote, slug_from_remote
 from adapters.github.merging import METHODS, PullMerger
 from adapters.github.publishing import BranchPublisher
-from adapters.github.pulls import PullComments, PullReader, Pulls, pull_of
+from adapters.github.pulls import PullComments, PullReader, Pulls, to_pull
 from adapters.github.tokens import OnToken, Tokens
 from bot.core.errors import Refused, SettingsError
 from bot.core.forge import (
@@ -38,16 +38,16 @@ class GitHub:
         home: Path,
         access: Access,
         *,
-        learned: OnToken,
+        on_token: OnToken,
         merge_method: str = "",
         repository: str = "",
-        pace: ApiPace | None = None,
+        pace: ApiTiming | None = None,
     ) -> None:
         if merge_method and merge_method not in METHODS:
             raise SettingsError(f"GITHUB_MERGE_METHOD is none of {', '.join(METHODS)}.")
-        pace = pace or ApiPace()
+        pace = pace or ApiTiming()
         address = parse_address(access.api_url)
-        tokens = Tokens(access, address, pace, learned)
+        tokens = Tokens(access, address, pace, on_token)
         git = RemoteGit(access.environ, seconds=pace.git)
         self.require = tokens.require
         """Raises Refused if the configuration cannot be used; makes no request."""
@@ -73,7 +73,7 @@ class GitHub:
         """Find and update the open pull request of that branch, or create it."""
         if not is_agent_branch(wanted.branch):
             raise Refused(f"{wanted.branch[:200]!r} is no branch of an agent")
-        return pull_of(await self._pulls.open(checked_slug(slug), wanted))
+        return to_pull(await self._pulls.open(checked_slug(slug), wanted))
 
     async def look(self, slug: str, number: int) -> Pull:
         """Return its state, with its checks and comments."""
@@ -81,7 +81,7 @@ class GitHub:
 
     async def make_ready(self, slug: str, number: int) -> Pull:
         """Mark the pull request as no longer a draft."""
-        return pull_of(await self._pulls.make_ready(checked_slug(slug), number))
+        return to_pull(await self._pulls.make_ready(checked_slug(slug), number))
 
     async def merge(
         self, slug: str, number: int, head: str, title: str, checks: ChecksWanted = NOTHING_KNOWN
@@ -124,7 +124,9 @@ class RepositoryFinder:
         self._named = repository.strip().removesuffix(".git")
 
     async def find(self, repository: str) -> Hosted | None:
-        slug = self._named or slug_of(await read_remote(self._git, repository), self._address)
+        slug = self._named or slug_from_remote(
+            await read_remote(self._git, repository), self._address
+        )
         if not slug:
             return None
         try:
@@ -143,7 +145,9 @@ class RepositoryFinder:
     def _hosted(self, slug: str, told: RepositoryData, token: str) -> Hosted:
         # after a rename the old name still redirects, but a push would not follow
         slug = told.full_name if is_slug(told.full_name) else slug
-        problem, remedy = repository_problem(told, tells_rights=self._tokens.tells_rights(token))
+        problem, remedy = repository_problem(
+            told, tells_rights=self._tokens.reports_permissions(token)
+        )
         return Hosted(slug=slug, url=told.html_url, problem=problem, remedy=remedy)
 
 

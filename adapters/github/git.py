@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from adapters.github.api import Address
-from adapters.processes import Output, run
+from adapters.processes import ProgramOutput, run
 from bot.core.errors import Refused, Unavailable
 from bot.os_errors import files_in, is_odd, unless_it_waits
 
@@ -18,7 +18,7 @@ from bot.os_errors import files_in, is_odd, unless_it_waits
 # protocols are disabled; a call that needs the network enables one protocol for itself. Secrets are passed to git only
 # in its environment, never in an argument, an address or a file.
 
-_FROM_THE_BOT = frozenset(
+_INHERITED_VARIABLES = frozenset(
     {
         "PATH",
         "HTTP_PROXY",
@@ -49,7 +49,7 @@ _FIXED = {
     "GIT_PAGER": "cat",
 }
 
-_SWITCHED_OFF = (
+_SAFE_SETTINGS = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.askPass=true",
@@ -101,7 +101,9 @@ class RemoteGit:
     """Runs git outside of any repository; the repository is named by an argument."""
 
     def __init__(self, environ: Mapping[str, str], *, seconds: float, program: str = "git") -> None:
-        self._environment = {name: environ[name] for name in _FROM_THE_BOT if name in environ}
+        self._environment = {
+            name: environ[name] for name in _INHERITED_VARIABLES if name in environ
+        }
         self._environment.setdefault("PATH", os.defpath)
         self._seconds = seconds
         self._program = program
@@ -110,11 +112,11 @@ class RemoteGit:
         self,
         *arguments: str,
         at: Path | None = None,
-        opens: str = "",
+        protocol: str = "",
         secret: Mapping[str, str] | None = None,
         lock: int | None = None,
         ok: Sequence[int] | None = (0,),
-        reads: Path | None = None,
+        source: Path | None = None,
     ) -> GitResult:
         """Run git.
 
@@ -122,13 +124,13 @@ class RemoteGit:
         no error, None to accept all; `secret`: settings passed only in the environment; `lock`: descriptor that git
         keeps open.
         """
-        switches = [*_SWITCHED_OFF, *([f"protocol.{opens}.allow=always"] if opens else ())]
+        switches = [*_SAFE_SETTINGS, *([f"protocol.{protocol}.allow=always"] if protocol else ())]
         command = [word for switch in switches for word in ("-c", switch)]
         where = [f"--git-dir={at}"] if at else []
         environment = self._environment | _FIXED | _settings_environment(secret or {})
         said = await unless_it_waits(
             self._ended([*command, *where, *arguments], environment, lock, f"git {arguments[0]}"),
-            lambda: _odd_file(reads),
+            lambda: _blocking_file(source),
         )
         if ok is not None and said.code not in ok:
             raise Unavailable(f"git {arguments[0]} failed: {failure_line(said.err)}")
@@ -137,7 +139,7 @@ class RemoteGit:
     async def _ended(
         self, arguments: Sequence[str], environment: Mapping[str, str], lock: int | None, name: str
     ) -> GitResult:
-        out, err = Output(0, _KEPT), Output(0, _KEPT)
+        out, err = ProgramOutput(0, _KEPT), ProgramOutput(0, _KEPT)
         try:
             ended = await run(
                 (self._program, "--no-pager", *arguments),
@@ -150,7 +152,7 @@ class RemoteGit:
                 seconds=self._seconds,
                 grace=_GRACE_SECONDS,
                 name=name,
-                if_slow="Look whether the network or GitHub is slow. The bot tries again by itself.",
+                timeout_remedy="Look whether the network or GitHub is slow. The bot tries again by itself.",
             )
         except FileNotFoundError as error:
             raise Unavailable("git is required", "Install git 2.36 or newer.") from error
@@ -160,7 +162,7 @@ class RemoteGit:
         return GitResult(ended.code, said, complained)
 
 
-def _odd_file(repository: Path | None) -> Path | None:
+def _blocking_file(repository: Path | None) -> Path | None:
     """Return a file that would make git block, in a repository that agents can write, or None."""
     if repository is None:
         return None
@@ -197,11 +199,11 @@ def is_slug(text: str) -> bool:
     return _SLUG.fullmatch(text) is not None and text.split("/")[1] not in {".", "..", ".git"}
 
 
-def slug_of(remote: str, address: Address) -> str:
+def slug_from_remote(remote: str, address: Address) -> str:
     """Return owner/name from a remote's address; empty if it is on another host."""
     if len(remote) > _LONGEST_REMOTE:
         return ""
-    path = _path_on(remote.strip(), address)
+    path = _path_on_host(remote.strip(), address)
     slug = path.strip("/").removesuffix(".git").strip("/")
     return slug if is_slug(slug) else ""
 
@@ -225,11 +227,11 @@ def checked_slug(slug: str) -> str:
     return slug
 
 
-def _path_on(remote: str, address: Address) -> str:
+def _path_on_host(remote: str, address: Address) -> str:
     """Return the path of the remote; empty if it is on another host."""
     if "://" not in remote:
         scp = _SCP_LIKE.fullmatch(remote)
-        return scp.group(2) if scp and _is_its_ssh(scp.group(1), address) else ""
+        return scp.group(2) if scp and _is_ssh_host(scp.group(1), address) else ""
     try:
         parts = urlsplit(remote)
         host, port = (parts.hostname or "").lower(), parts.port
@@ -237,15 +239,15 @@ def _path_on(remote: str, address: Address) -> str:
         return ""
     if parts.scheme in {"ssh", "git+ssh", "ssh+git"}:
         # the port is ignored, because that of ssh differs from that of the API
-        return unquote(parts.path) if _is_its_ssh(host, address) else ""
+        return unquote(parts.path) if _is_ssh_host(host, address) else ""
     if parts.scheme in {"http", "https"} and host == address.host:
         usual = {"http": 80, "https": 443}[parts.scheme]
-        wanted = address.port or (80 if address.plain else 443)
+        wanted = address.port or (80 if address.is_unencrypted else 443)
         return unquote(parts.path) if (port or usual) in {wanted, usual} else ""
     return ""
 
 
-def _is_its_ssh(host: str, address: Address) -> bool:
+def _is_ssh_host(host: str, address: Address) -> bool:
     host = host.lower()
     return host == address.host or (address.host == "github.com" and host in _SSH_OF_GITHUB)
 

@@ -18,11 +18,11 @@ from urllib.parse import quote
 from pydantic import BaseModel, RootModel
 from ruamel.yaml import YAML, YAMLError
 
-from adapters.github.api import ApiPace, ApiRefused
+from adapters.github.api import ApiRefused, ApiTiming
 from adapters.github.checks import Checks
 from adapters.github.client import (
-    PAGE,
-    PAGES,
+    MAX_PAGES,
+    PAGE_SIZE,
     Blob,
     BranchData,
     BranchRule,
@@ -36,7 +36,7 @@ from adapters.github.client import (
     parse_answer,
     path_with_query,
 )
-from adapters.github.pulls import Pulls, title_of
+from adapters.github.pulls import Pulls, safe_title
 from bot.core.errors import Unavailable
 from bot.core.forge import ChecksWanted, CiState, MergeTried, Obstacle
 
@@ -45,7 +45,7 @@ _TRIES = 5
 _MOST_NAMED = 5
 _REMEMBERED_REFUSALS = 200
 _BASE_MOVED = re.compile(r"base branch was modified", re.IGNORECASE)
-_BY_WORDS = (
+_OBSTACLE_BY_MESSAGE = (
     (Obstacle.CHECKS_FAILED, r"required .*check.*\bfail"),
     (Obstacle.CHECKS, r"required .*check.*\b(?:in progress|pending|queued|not succeeded)"),
     (Obstacle.CHECKS_MISSING, r"required .*check.*\bexpected"),
@@ -53,7 +53,7 @@ _BY_WORDS = (
     (Obstacle.BEHIND, r"not up[ -]to[ -]date|out[ -]of[ -]date|behind"),
     (Obstacle.CONFLICT, r"conflict|not mergeable|can't be rebased"),
 )
-_BY_STATE = {
+_OBSTACLE_BY_STATE = {
     "draft": Obstacle.DRAFT,
     "behind": Obstacle.BEHIND,
     "dirty": Obstacle.CONFLICT,
@@ -63,7 +63,7 @@ _BY_STATE = {
 
 class PullMerger:
     def __init__(
-        self, client: Client, pulls: Pulls, checks: Checks, pace: ApiPace, method: str
+        self, client: Client, pulls: Pulls, checks: Checks, pace: ApiTiming, method: str
     ) -> None:
         self._client = client
         self._pulls = pulls
@@ -80,18 +80,20 @@ class PullMerger:
         self, slug: str, number: int, head: str, title: str, wanted: ChecksWanted
     ) -> MergeTried:
         pull = await self._pulls.read(slug, number)
-        if (over := _without_try(pull, head)) is not None:
+        if (over := _known_result(pull, head)) is not None:
             return over
-        if (unproved := await self._unproved(slug, pull, wanted)) is not None:
+        if (unproved := await self._checks_obstacle(slug, pull, wanted)) is not None:
             return unproved
         known = self._refused.get((slug, number, head))
         if known is not None and pull.mergeable_state == "blocked":
             return known
         return await self._try(slug, number, head, title)
 
-    async def _unproved(self, slug: str, pull: PullData, wanted: ChecksWanted) -> MergeTried | None:
+    async def _checks_obstacle(
+        self, slug: str, pull: PullData, wanted: ChecksWanted
+    ) -> MergeTried | None:
         """Return why it is not certain that the checks of this commit have passed, or None if it is."""
-        said = await self._checks.of(slug, pull.head.sha)
+        said = await self._checks.results(slug, pull.head.sha)
         if said.state is CiState.FAILED:
             failed = _listed([one.name for one in said.failures])
             return _not_merged(Obstacle.CHECKS_FAILED, f"this check failed: {failed}")
@@ -101,7 +103,7 @@ class PullMerger:
             )
         if wanted.anyway:
             return None
-        required = await self._expected.required(slug, pull.base.ref)
+        required = await self._expected.required_checks(slug, pull.base.ref)
         if missing := sorted({*required, *wanted.names} - {*said.names}):
             return _not_merged(
                 Obstacle.CHECKS_MISSING, f"not all checks have appeared: {_listed(missing)}"
@@ -122,10 +124,10 @@ class PullMerger:
             return "other pull requests of this session had some"
         if pull.mergeable_state == "unstable":
             return "GitHub knows of one that has not passed"
-        return await self._expected.why(slug, pull)
+        return await self._expected.reason_to_wait(slug, pull)
 
     async def _try(self, slug: str, number: int, head: str, title: str) -> MergeTried:
-        method = self._method or await self._allowed(slug)
+        method = self._method or await self._allowed_method(slug)
         for left in reversed(range(_TRIES)):
             try:
                 return await self._put(slug, number, head, title, method)
@@ -148,7 +150,7 @@ class PullMerger:
         body: dict[str, object] = {"sha": head, "merge_method": method}
         if method != "rebase" and title.strip():
             numbered = f"(#{number})"
-            plain = title_of(title.strip().removesuffix(numbered))
+            plain = safe_title(title.strip().removesuffix(numbered))
             body["commit_title"] = f"{plain} {numbered}"
         if method == "squash":
             # GitHub would collect the messages of all commits, with every mention and closing keyword an agent wrote
@@ -159,7 +161,7 @@ class PullMerger:
         told = parse_answer(answer, MergeData)
         return MergeTried(merged=told.merged, commit=told.sha or "")
 
-    async def _allowed(self, slug: str) -> str:
+    async def _allowed_method(self, slug: str) -> str:
         # Squash if the repository allows it; the token may not be able to see what is allowed.
         doing = "show the repository"
         told = await self._client.get(slug, f"/repos/{slug}", RepositoryData, doing)
@@ -173,7 +175,7 @@ class PullMerger:
     async def _why_not(self, slug: str, number: int, head: str, refused: ApiRefused) -> MergeTried:
         said = refused.answer.message
         pull = await self._pulls.read(slug, number)
-        if (over := _without_try(pull, head)) is not None:
+        if (over := _known_result(pull, head)) is not None:
             return over
         if refused.answer.status == 409:
             return _not_merged(Obstacle.MOVED, said)
@@ -189,7 +191,7 @@ class PullMerger:
         return tried
 
 
-def _without_try(pull: PullData, head: str) -> MergeTried | None:
+def _known_result(pull: PullData, head: str) -> MergeTried | None:
     """Return the result that is certain without trying to merge, or None."""
     if pull.is_merged:
         return _merged(pull)
@@ -210,9 +212,9 @@ def _obstacle(pull: PullData, said: str) -> Obstacle:
     """Return the obstacle by the state GitHub reports or, while that is unknown, by its message."""
     if pull.mergeable is False:
         return Obstacle.CONFLICT
-    worded = (one for one, words in _BY_WORDS if re.search(words, said, re.IGNORECASE))
+    worded = (one for one, words in _OBSTACLE_BY_MESSAGE if re.search(words, said, re.IGNORECASE))
     by_words = next(worded, Obstacle.RULES)
-    known = _BY_STATE.get(pull.mergeable_state, by_words)
+    known = _OBSTACLE_BY_STATE.get(pull.mergeable_state, by_words)
     # "blocked" only says that there is a rule; the message says which
     return by_words if known is Obstacle.RULES else known
 
@@ -236,7 +238,7 @@ def _not_merged(obstacle: Obstacle, reason: str) -> MergeTried:
 
 T = TypeVar("T", bound=BaseModel)
 WORKFLOW_FOLDER = ".github/workflows"
-_LARGEST_WORKFLOW = 512 * 1024
+_MAX_WORKFLOW_BYTES = 512 * 1024
 _MOST_FILES = 100
 _REMEMBERED_WORKFLOWS = 500
 _EARLIER_PULLS = 3
@@ -253,7 +255,7 @@ class ExpectedChecks:
     _texts: OrderedDict[str, str] = field(default_factory=OrderedDict[str, str])
     """Texts of workflows, by the hash of their content."""
 
-    async def required(self, slug: str, base: str) -> frozenset[str]:
+    async def required_checks(self, slug: str, base: str) -> frozenset[str]:
         """Return the names of the checks that the base branch requires."""
         branch = quote(base, safe="")
         told = await self._get(slug, f"/repos/{slug}/branches/{branch}", BranchData, "branch")
@@ -268,16 +270,16 @@ class ExpectedChecks:
         ]
         return frozenset((*(checks.contexts if checks else ()), *asked))
 
-    async def why(self, slug: str, pull: PullData) -> str:
+    async def reason_to_wait(self, slug: str, pull: PullData) -> str:
         """Return why checks are expected; empty if nothing suggests it."""
         if workflow := await self._workflow(slug, pull):
             return f"{workflow} runs for it"
-        earlier = await self._earlier(slug, pull)
+        earlier = await self._earlier_pulls(slug, pull)
         for one in earlier:
-            if await self.checks.any(slug, one.head.sha):
+            if await self.checks.has_checks(slug, one.head.sha):
                 return f"#{one.number} had some"
         # checks that run only on the base, as for its pages, mean nothing if earlier pull requests had none
-        if not earlier and await self.checks.any(slug, pull.base.sha):
+        if not earlier and await self.checks.has_checks(slug, pull.base.sha):
             return f"{pull.base.ref} has some"
         return ""
 
@@ -295,15 +297,15 @@ class ExpectedChecks:
         }
         if not entries:
             return ""
-        off = {one.path for one in await self._registered(slug) if one.state != "active"}
+        off = {one.path for one in await self._registered_workflows(slug) if one.state != "active"}
         changed = await self._pages(slug, f"/repos/{slug}/pulls/{pull.number}/files", FileOfPull)
-        files = [one.filename for one in changed] if len(changed) < PAGE * PAGES else None
+        files = [one.filename for one in changed] if len(changed) < PAGE_SIZE * MAX_PAGES else None
         for path, entry in sorted(entries.items())[:_MOST_FILES]:
             if path not in off and workflow_runs_for(await self._text(slug, entry), pull, files):
                 return path
         return ""
 
-    async def _registered(self, slug: str) -> list[Workflow]:
+    async def _registered_workflows(self, slug: str) -> list[Workflow]:
         # In a fork, for example, all workflows may be disabled.
         return await self._pages(
             slug, f"/repos/{slug}/actions/workflows", Workflow, under="workflows"
@@ -313,7 +315,7 @@ class ExpectedChecks:
         """Return the text of a workflow; empty if it cannot be read, so that it counts as one that may run."""
         if entry.sha not in self._texts:
             path = f"/repos/{slug}/git/blobs/{entry.sha}"
-            fits = entry.size <= _LARGEST_WORKFLOW
+            fits = entry.size <= _MAX_WORKFLOW_BYTES
             told = await self._get(slug, path, Blob, "workflow") if fits else None
             content = told.content if told and told.encoding == "base64" else ""
             self._texts[entry.sha] = base64.b64decode(content).decode("utf-8", "replace")
@@ -321,7 +323,7 @@ class ExpectedChecks:
                 self._texts.popitem(last=False)
         return self._texts[entry.sha]
 
-    async def _earlier(self, slug: str, pull: PullData) -> list[PullData]:
+    async def _earlier_pulls(self, slug: str, pull: PullData) -> list[PullData]:
         """Return the pull requests merged last."""
         words = {"state": "closed", "sort": "updated", "direction": "desc", "per_page": "10"}
         path = path_with_query(f"/repos/{slug}/pulls", base=pull.base.ref, **words)
@@ -340,7 +342,7 @@ class ExpectedChecks:
 
     async def _pages(self, slug: str, path: str, shape: type[T], *, under: str = "") -> list[T]:
         try:
-            return await self.client.pages(slug, path, shape, "show its rules", under=under)
+            return await self.client.get_pages(slug, path, shape, "show its rules", under=under)
         except ApiRefused as refused:
             if refused.answer.status not in {403, 404}:
                 raise
@@ -353,9 +355,9 @@ class ExpectedChecks:
 _ON = re.compile(r"""^(?:on|true|["']on["'])[ \t]*:""", re.MULTILINE | re.IGNORECASE)
 _NEXT_KEY = re.compile(r"^[^\s#]", re.MULTILINE)
 _LONGEST_TRIGGER = 8_000
-_MOST_BRACKETS = 100
+_MAX_BRACKETS = 100
 """The YAML library takes time quadratic in their number."""
-_OF_A_PULL = frozenset({"pull_request", "pull_request_target"})
+_PULL_EVENTS = frozenset({"pull_request", "pull_request_target"})
 _WHILE_OPEN = frozenset({"opened", "synchronize", "reopened", "ready_for_review"})
 _FAILS = (YAMLError, ValueError, TypeError, RecursionError, AttributeError, re.error)
 
@@ -366,11 +368,11 @@ def workflow_runs_for(text: str, pull: PullData, files: Sequence[str] | None) ->
         told = _events(text)
         events = [told] if isinstance(told, str) else told
         if isinstance(events, list):
-            return any(name in {"push", *_OF_A_PULL} for name in cast("list[object]", events))
+            return any(name in {"push", *_PULL_EVENTS} for name in cast("list[object]", events))
         if not isinstance(events, dict):
             return True
         return any(
-            _fits(str(name), filters, pull, files)
+            _event_matches(str(name), filters, pull, files)
             for name, filters in cast("dict[object, object]", events).items()
         )
     except _FAILS:
@@ -383,31 +385,31 @@ def _events(text: str) -> object:
         return None
     following = _NEXT_KEY.search(text, text.find("\n", found.end()) + 1 or len(text))
     block = text[found.end() : following.start() if following else len(text)]
-    if len(block) > _LONGEST_TRIGGER or sum(block.count(one) for one in "[{") > _MOST_BRACKETS:
+    if len(block) > _LONGEST_TRIGGER or sum(block.count(one) for one in "[{") > _MAX_BRACKETS:
         return None
     return YAML(typ="safe", pure=True).load(f"it:{block}")["it"]
 
 
-def _fits(name: str, filters: object, pull: PullData, files: Sequence[str] | None) -> bool:
-    if name != "push" and name not in _OF_A_PULL:
+def _event_matches(name: str, filters: object, pull: PullData, files: Sequence[str] | None) -> bool:
+    if name != "push" and name not in _PULL_EVENTS:
         return False
     given = cast("dict[str, object]", filters) if isinstance(filters, dict) else {}
     branches, tags = ({what, f"{what}-ignore"} & set(given) for what in ("branches", "tags"))
     if name == "push" and tags and not branches:
         return False  # with only a filter for tags no branch matches
-    if name in _OF_A_PULL and "types" in given and not _WHILE_OPEN & set(_list(given["types"])):
+    if name in _PULL_EVENTS and "types" in given and not _WHILE_OPEN & set(_list(given["types"])):
         return False
     branch = pull.head.ref if name == "push" else pull.base.ref
-    if "branches" in given and not matches_filter(_list(given["branches"]), branch):
+    if "branches" in given and not matches_patterns(_list(given["branches"]), branch):
         return False
-    if "branches-ignore" in given and matches_filter(_list(given["branches-ignore"]), branch):
+    if "branches-ignore" in given and matches_patterns(_list(given["branches-ignore"]), branch):
         return False
     if not files:
         return True
     if "paths" in given:
-        return any(matches_filter(_list(given["paths"]), file) for file in files)
+        return any(matches_patterns(_list(given["paths"]), file) for file in files)
     ignored = _list(given.get("paths-ignore", []))
-    return not ignored or not all(matches_filter(ignored, file) for file in files)
+    return not ignored or not all(matches_patterns(ignored, file) for file in files)
 
 
 def _list(told: object) -> list[str]:
@@ -416,7 +418,7 @@ def _list(told: object) -> list[str]:
     return [str(told)]
 
 
-def matches_filter(patterns: Iterable[str], name: str) -> bool:
+def matches_patterns(patterns: Iterable[str], name: str) -> bool:
     """Whether the name matches, by GitHub's rules: patterns apply in order, and one that begins with ! revokes an
     earlier match.
     """

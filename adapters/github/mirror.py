@@ -50,7 +50,7 @@ class Mirror:
         self._descriptor: int | None = None
 
     @asynccontextmanager
-    async def held(self) -> AsyncGenerator[None]:
+    async def hold(self) -> AsyncGenerator[None]:
         """Hold the mirror's lock. git inherits it, so that after a crash of the bot the next one waits for a git still
         running.
         """
@@ -58,7 +58,7 @@ class Mirror:
             descriptor = await _lock(self._lock)
             try:
                 self._descriptor = descriptor
-                await self._made()
+                await self._ensure_created()
                 yield
             finally:
                 self._descriptor = None
@@ -74,52 +74,52 @@ class Mirror:
         return await self._git.run(
             *arguments,
             at=self.path,
-            opens=self.url.split(":", 1)[0],
+            protocol=self.url.split(":", 1)[0],
             secret={f"http.{base}/.extraHeader": header},
             lock=self._descriptor,
             ok=None,
         )
 
-    async def take_from(self, repository: str, branch: str) -> None:
+    async def copy_from(self, repository: str, branch: str) -> None:
         """Copy a branch of a repository on this machine into the mirror."""
-        await self._take(repository, branch, again=True)
+        await self._copy_branch(repository, branch, again=True)
 
     async def has(self, commit: str) -> bool:
         return (await self.git("cat-file", "-e", f"{commit}^{{commit}}", ok=None)).code == 0
 
-    async def is_part(self, old: str, new: str) -> bool:
+    async def is_ancestor(self, old: str, new: str) -> bool:
         """Whether `old` is an ancestor of `new`."""
         return (await self.git("merge-base", "--is-ancestor", old, new, ok=None)).code == 0
 
-    async def _take(self, repository: str, branch: str, *, again: bool) -> None:
+    async def _copy_branch(self, repository: str, branch: str, *, again: bool) -> None:
         if not Path(repository).is_absolute():
             raise Refused(f"{repository} is no place of a repository")
         source = f"file://{quote(repository)}"
-        wanted = f"+refs/heads/{branch}:{ref_of('ours', branch)}"
+        wanted = f"+refs/heads/{branch}:{mirror_ref('ours', branch)}"
         said = await self._git.run(
             "fetch",
             *_FETCH,
             source,
             wanted,
             at=self.path,
-            opens="file",
+            protocol="file",
             lock=self._descriptor,
             ok=None,
-            reads=Path(repository),
+            source=Path(repository),
         )
         if said.code == 0:
             return
         if not again or not any(word in said.err for word in _BROKEN):
             raise _not_taken(said, repository, branch)
-        await self._anew()
-        await self._take(repository, branch, again=False)
+        await self._recreate()
+        await self._copy_branch(repository, branch, again=False)
 
-    async def _made(self) -> None:
+    async def _ensure_created(self) -> None:
         if not await asyncio.to_thread(_remove_stale_locks, self.path):
-            await self._anew()
+            await self._recreate()
         await asyncio.to_thread(_write_config, self.path)
 
-    async def _anew(self) -> None:
+    async def _recreate(self) -> None:
         # Created under another name and then renamed, so that an incomplete one is never used.
         fresh = self.path.with_suffix(".new")
         await asyncio.to_thread(shutil.rmtree, fresh, ignore_errors=True)
@@ -129,7 +129,7 @@ class Mirror:
         fresh.rename(self.path)
 
 
-def ref_of(whose: str, branch: str) -> str:
+def mirror_ref(whose: str, branch: str) -> str:
     # Hashed: names of branches may exclude each other (a and a/b), these do not.
     return f"refs/{whose}/{sha256(branch.encode()).hexdigest()[:24]}"
 
@@ -179,7 +179,7 @@ def _remove_stale_locks(path: Path) -> bool:
 
 # The commits the bot has pushed, on disk: recorded before the push, so that it recognises its own work after a crash.
 
-_COMMITS_KEPT = 20
+_MAX_COMMITS = 20
 _BRANCHES_KEPT = 2_000
 
 
@@ -196,10 +196,10 @@ class PushedCommits:
     def has(self, branch: str, commit: str) -> bool:
         return commit in self._pushed().get(branch, ())
 
-    def note(self, branch: str, commit: str) -> None:
+    def record(self, branch: str, commit: str) -> None:
         pushed = self._pushed()
         before = pushed.pop(branch, ())
-        commits = (*(one for one in before if one != commit), commit)[-_COMMITS_KEPT:]
+        commits = (*(one for one in before if one != commit), commit)[-_MAX_COMMITS:]
         newest = list(pushed.items())[-(_BRANCHES_KEPT - 1) :]
         if before[-1:] != (commit,):
             self._file.write(_PushedPage(pushed={**dict(newest), branch: commits}))

@@ -7,9 +7,9 @@ import logging
 import re
 from pathlib import Path
 
-from adapters.github.api import GIVE_TOKEN, TRIES_AGAIN, Address
+from adapters.github.api import GIVE_TOKEN, RETRY_REMEDY, Address
 from adapters.github.git import GitResult, RemoteGit, checked_slug, failure_line
-from adapters.github.mirror import Mirror, ref_of
+from adapters.github.mirror import Mirror, mirror_ref
 from adapters.github.tokens import Tokens, git_authorization
 from bot.core.errors import PortError, Refused, Unavailable
 from bot.core.forge import Fetched
@@ -21,7 +21,7 @@ _BRANCH = re.compile(
     r"(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)|/\.|\.$|/$))[A-Za-z0-9_][^\s~^:?*\[\\\x00-\x20\x7f]{0,240}"
 )
 
-ASK_SECONDS = 30.0
+QUERY_TIMEOUT = 30.0
 """Time-out for a query that transfers no objects."""
 log = logging.getLogger("adapters.github")
 
@@ -33,7 +33,7 @@ class BranchPublisher:
         address: Address,
         tokens: Tokens,
         git: RemoteGit,
-        asking: float = ASK_SECONDS,
+        asking: float = QUERY_TIMEOUT,
     ) -> None:
         self._asking = asking
         self._mirrors = home / "mirrors"
@@ -48,19 +48,19 @@ class BranchPublisher:
         """
         _check_branch(branch, commit)
         mirror = self._mirror(slug)
-        async with mirror.held():
+        async with mirror.hold():
             seen = await self._tip(mirror, slug, branch)
             if seen == commit:
                 return
-            await mirror.take_from(repository, branch)
+            await mirror.copy_from(repository, branch)
             if not await mirror.has(commit):
                 raise Refused(
                     f"{branch} no longer holds the commit {commit[:12]}",
                     "The branch was changed meanwhile; it is looked at anew.",
                 )
-            await self._demand_ours(mirror, branch, commit, seen)
+            await self._require_replaceable(mirror, branch, commit, seen)
             # first, because after a crash in between the bot has to recognise its own work
-            mirror.pushed.note(branch, commit)
+            mirror.pushed.record(branch, commit)
             await self._push(mirror, slug, branch, commit, seen)
 
     async def tip(self, slug: str, branch: str) -> str:
@@ -71,21 +71,21 @@ class BranchPublisher:
         _check_name(branch)
         mirror = self._mirror(slug)
         try:
-            async with asyncio.timeout(self._asking), mirror.held():
+            async with asyncio.timeout(self._asking), mirror.hold():
                 return await self._tip(mirror, slug, branch)
         except TimeoutError as error:
-            raise Unavailable("GitHub does not say which branches it has", TRIES_AGAIN) from error
+            raise Unavailable("GitHub does not say which branches it has", RETRY_REMEDY) from error
 
     async def fetch(self, slug: str, branch: str, near: str = "") -> Fetched:
         """Copy a branch from GitHub into the mirror."""
         _check_name(branch)
         mirror = self._mirror(slug)
-        async with mirror.held():
+        async with mirror.hold():
             if near:
-                await self._begin_with(mirror, near, branch)
+                await self._copy_local_objects(mirror, near, branch)
             said, fetched = await self._fetched(mirror, slug, f"refs/heads/{branch}")
             if "couldn't find remote ref" in said.err:
-                raise await self._missing(mirror, slug, branch)
+                raise await self._missing_branch_error(mirror, slug, branch)
             if fetched is None:
                 raise transfer_error(said.err, slug, f"copy the branch {branch}")
             return fetched
@@ -93,7 +93,7 @@ class BranchPublisher:
     async def fetch_head(self, slug: str, number: int) -> Fetched:
         """Copy the head of a pull request, which GitHub keeps even if its branch is gone."""
         mirror = self._mirror(slug)
-        async with mirror.held():
+        async with mirror.hold():
             said, fetched = await self._fetched(mirror, slug, f"refs/pull/{number}/head")
             if fetched is not None:
                 return fetched
@@ -104,7 +104,7 @@ class BranchPublisher:
     async def _fetched(
         self, mirror: Mirror, slug: str, name: str
     ) -> tuple[GitResult, Fetched | None]:
-        ref = ref_of("theirs", name.removeprefix("refs/heads/"))
+        ref = mirror_ref("theirs", name.removeprefix("refs/heads/"))
         said = await self._remote(
             mirror,
             slug,
@@ -121,11 +121,11 @@ class BranchPublisher:
         commit = (await mirror.git("rev-parse", "--verify", f"{ref}^{{commit}}")).text
         return said, Fetched(path=str(mirror.path), commit=commit)
 
-    async def _begin_with(self, mirror: Mirror, near: str, branch: str) -> None:
+    async def _copy_local_objects(self, mirror: Mirror, near: str, branch: str) -> None:
         # Objects of the local checkout are copied first, so that gigabytes are not transferred over the network for two
         # commits.
         try:
-            await mirror.take_from(near, branch)
+            await mirror.copy_from(near, branch)
         except Refused as refused:
             log.info("not taken from the checkout", extra={"data": {"why": refused.reason}})
 
@@ -133,7 +133,7 @@ class BranchPublisher:
         """Delete the branch if it is at that commit. Return why it was kept, or an empty string."""
         _check_branch(branch, commit)
         mirror = self._mirror(slug)
-        async with mirror.held():
+        async with mirror.hold():
             seen = await self._tip(mirror, slug, branch)
             if seen and seen != commit:
                 return f"it stands at {seen[:12]} on GitHub, not at {commit[:12]}"
@@ -149,7 +149,7 @@ class BranchPublisher:
         self, mirror: Mirror, slug: str, branch: str, commit: str, expected: str
     ) -> None:
         """Push `commit` (empty deletes the branch) if the branch is still at `expected` (empty: does not exist)."""
-        said = await self._told(
+        said = await self._git_with_token(
             mirror,
             slug,
             "push",
@@ -183,29 +183,31 @@ class BranchPublisher:
         }
         if "HEAD" not in told:
             # git takes a truncated answer for one without branches
-            raise Unavailable("GitHub's list of branches did not arrive whole", TRIES_AGAIN)
+            raise Unavailable("GitHub's list of branches did not arrive whole", RETRY_REMEDY)
         found = told.get(ref, "")
         return found if _COMMIT.fullmatch(found) else ""
 
-    async def _missing(self, mirror: Mirror, slug: str, branch: str) -> PortError:
+    async def _missing_branch_error(self, mirror: Mirror, slug: str, branch: str) -> PortError:
         if await self._tip(mirror, slug, branch):
-            return Unavailable(f"the branch {branch} did not arrive whole", TRIES_AGAIN)
+            return Unavailable(f"the branch {branch} did not arrive whole", RETRY_REMEDY)
         return Refused(f"GitHub has no branch {branch} in {slug}")
 
-    async def _demand_ours(self, mirror: Mirror, branch: str, commit: str, seen: str) -> None:
+    async def _require_replaceable(
+        self, mirror: Mirror, branch: str, commit: str, seen: str
+    ) -> None:
         """Raise Refused unless the existing commit is contained in the new one, or was pushed by the bot itself (agents
         amend commits).
         """
         if not seen or mirror.pushed.has(branch, seen):
             return
-        if await mirror.has(seen) and await mirror.is_part(seen, commit):
+        if await mirror.has(seen) and await mirror.is_ancestor(seen, commit):
             return
         raise Refused(
             f"{branch} holds work on GitHub that is not in {commit[:12]}",
             f"Somebody else has pushed {seen[:12]} there: take it into the task's branch, or remove it there.",
         )
 
-    async def _told(self, mirror: Mirror, slug: str, *arguments: str) -> GitResult:
+    async def _git_with_token(self, mirror: Mirror, slug: str, *arguments: str) -> GitResult:
         try:
             return await self._remote(mirror, slug, *arguments)
         except Unavailable as error:
@@ -244,7 +246,7 @@ def _failure(said: GitResult, slug: str, doing: str) -> PortError | None:
     if said.code == 0 or is_missing_branch(everything):
         return None
     if is_stale_push(everything):
-        return Unavailable("the branch has moved on GitHub at the same moment", TRIES_AGAIN)
+        return Unavailable("the branch has moved on GitHub at the same moment", RETRY_REMEDY)
     return transfer_error(everything, slug, doing)
 
 
@@ -295,7 +297,7 @@ def transfer_error(said: str, slug: str, doing: str) -> PortError:
             "GitHub does not let the token change files in .github/workflows",
             "Push that branch yourself, or give the token the right workflows:write.",
         )
-    if refused := _by_rules(said):
+    if refused := _rule_violation(said):
         return Refused(
             f"GitHub does not let me {doing}: {refused}", "Look at the rules of the repository."
         )
@@ -307,7 +309,7 @@ def transfer_error(said: str, slug: str, doing: str) -> PortError:
             "Look whether it was renamed, and whether the token is for this repository.",
         )
     if code == 429 or code >= 500 or any(words in said for words in _NOT_REACHED):
-        return Unavailable(f"GitHub is not reached by git: {failure_line(said)}", TRIES_AGAIN)
+        return Unavailable(f"GitHub is not reached by git: {failure_line(said)}", RETRY_REMEDY)
     return Refused(f"git cannot {doing}: {failure_line(said)}")
 
 
@@ -320,7 +322,7 @@ def is_missing_branch(said: str) -> bool:
     return "remote ref does not exist" in said or ("deletion of '" in said and "not exist" in said)
 
 
-def _by_rules(said: str) -> str:
+def _rule_violation(said: str) -> str:
     """Return GitHub's message if the repository's rules reject the push; empty otherwise."""
     rejected = _REJECTED.search(said)
     if rejected is None:

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import cast
 
-from adapters.github.api import ApiPace, ApiRefused
+from adapters.github.api import ApiRefused, ApiTiming
 from adapters.github.checks import Checks
 from adapters.github.client import (
     Client,
+    PullComment,
     PullData,
-    Remark,
     parse_answer,
     path_with_query,
     read_json,
@@ -34,7 +34,7 @@ _DRAFT = (
 
 
 class Pulls:
-    def __init__(self, client: Client, pace: ApiPace) -> None:
+    def __init__(self, client: Client, pace: ApiTiming) -> None:
         self._client = client
         self._pace = pace
 
@@ -42,21 +42,21 @@ class Pulls:
         """Find and update the pull request of the branch, or create one."""
         found = await self._find(slug, wanted)
         if found is None:
-            found = await self._make(slug, wanted)
-        return await self._up_to_date(slug, found, wanted)
+            found = await self._create(slug, wanted)
+        return await self._update(slug, found, wanted)
 
     async def read(self, slug: str, number: int) -> PullData:
         doing = f"show the pull request #{number}"
         return await self._client.get(slug, f"/repos/{slug}/pulls/{number}", PullData, doing)
 
     async def make_ready(self, slug: str, number: int) -> PullData:
-        return await self._turn(slug, await self.read(slug, number), draft=False)
+        return await self._set_draft(slug, await self.read(slug, number), draft=False)
 
     async def _find(self, slug: str, wanted: PullWanted) -> PullData | None:
         """Return an open pull request, or one already merged with this commit, so that no second one is created for it."""
         owner = slug.split("/")[0]
         path = path_with_query(f"/repos/{slug}/pulls", head=f"{owner}:{wanted.branch}", state="all")
-        told = await self._client.pages(slug, path, PullData, "show its pull requests")
+        told = await self._client.get_pages(slug, path, PullData, "show its pull requests")
         # GitHub returns all pull requests if it does not understand the head
         ours = [one for one in told if one.head.is_branch_of(owner, wanted.branch)]
         open_ones = [one for one in ours if one.is_open]
@@ -64,12 +64,12 @@ class Pulls:
             if one.base.ref == wanted.base:
                 return one
         for one in open_ones:
-            if part_in(one.body or ""):
+            if find_part(one.body or ""):
                 return one
         merged = (one for one in ours if one.is_merged and one.head.sha == wanted.commit)
         return next(merged, None)
 
-    async def _make(self, slug: str, wanted: PullWanted) -> PullData:
+    async def _create(self, slug: str, wanted: PullWanted) -> PullData:
         for left in reversed(range(_HEAD_TRIES)):
             try:
                 return await self._post(slug, wanted, draft=wanted.draft)
@@ -77,8 +77,8 @@ class Pulls:
                 made = await self._after_refusal(slug, wanted, refused)
                 if made is not None:
                     return made
-                if not refused.answer.blames("head") or not left:
-                    raise _explained(refused, wanted) from refused
+                if not refused.answer.rejects_field("head") or not left:
+                    raise _explain(refused, wanted) from refused
             except Unavailable:
                 # it may have been created although the answer was lost
                 made = await self._find(slug, wanted)
@@ -101,10 +101,10 @@ class Pulls:
         return None
 
     async def _post(self, slug: str, wanted: PullWanted, *, draft: bool) -> PullData:
-        title = title_of(wanted.title)
+        title = safe_title(wanted.title)
         body = {
             "title": title,
-            "body": body_of(wanted.body, title, draft=wanted.draft),
+            "body": render_body(wanted.body, title, draft=wanted.draft),
             "head": wanted.branch,
             "base": wanted.base,
             "draft": draft,
@@ -112,32 +112,32 @@ class Pulls:
         path = f"/repos/{slug}/pulls"
         return parse_answer(await self._client.change(slug, "POST", path, body, _OPENING), PullData)
 
-    async def _up_to_date(self, slug: str, pull: PullData, wanted: PullWanted) -> PullData:
+    async def _update(self, slug: str, pull: PullData, wanted: PullWanted) -> PullData:
         # Only what the bot has written, and nobody has changed since, is updated.
-        body = lines_of(pull.body or "")
-        part = part_in(body)
+        body = normalize_line_ends(pull.body or "")
+        part = find_part(body)
         if part is None or not pull.is_open:
             return pull
         turns = pull.draft == part.draft and wanted.draft != pull.draft
         draft = wanted.draft if turns else part.draft
-        title = title_of(wanted.title)
+        title = safe_title(wanted.title)
         renames = digest(pull.title) == part.title_digest and pull.title != title
         # the digest of a title set by people is kept, so that it stays theirs
         about = title if renames or pull.title == title else None
         changes: dict[str, object] = {"title": title} if renames else {}
         if part.untouched:
-            new = body_of(
+            new = render_body(
                 wanted.body,
                 title,
                 draft=draft,
                 title_digest=part.title_digest if about is None else "",
             )
-            if with_part(body, part, new) != body:
-                changes["body"] = with_part(body, part, new)
+            if replace_part(body, part, new) != body:
+                changes["body"] = replace_part(body, part, new)
         if pull.base.ref != wanted.base:
             changes["base"] = wanted.base
         if turns:
-            pull = await self._turn(slug, pull, draft=wanted.draft)
+            pull = await self._set_draft(slug, pull, draft=wanted.draft)
         return await self._patched(slug, pull, changes) if changes else pull
 
     async def _patched(self, slug: str, pull: PullData, changes: dict[str, object]) -> PullData:
@@ -147,7 +147,7 @@ class Pulls:
             await self._client.change(slug, "PATCH", path, changes, doing), PullData
         )
 
-    async def _turn(self, slug: str, pull: PullData, *, draft: bool) -> PullData:
+    async def _set_draft(self, slug: str, pull: PullData, *, draft: bool) -> PullData:
         # Switched by GraphQL, because REST has no way to make a draft or mark it ready.
         if pull.draft == draft or not pull.is_open:
             return pull
@@ -163,18 +163,18 @@ class Pulls:
         return await self.read(slug, pull.number)
 
 
-def _explained(refused: ApiRefused, wanted: PullWanted) -> Refused:
+def _explain(refused: ApiRefused, wanted: PullWanted) -> Refused:
     """Return the error with a remedy for people."""
     answer = refused.answer
     if "no commits between" in answer.message.lower():
         return Refused(
             f"there is nothing to merge: {wanted.branch} has no commit that {wanted.base} has not"
         )
-    if answer.blames("head"):
+    if answer.rejects_field("head"):
         return Refused(
             f"the branch {wanted.branch} is not on GitHub", "Try again: it is pushed anew then."
         )
-    if answer.blames("base"):
+    if answer.rejects_field("base"):
         return Refused(
             f"the branch {wanted.base} is not on GitHub, so nothing can be merged into it",
             f"Push {wanted.base} to GitHub, then try again.",
@@ -184,7 +184,7 @@ def _explained(refused: ApiRefused, wanted: PullWanted) -> Refused:
 
 # The state of a pull request. What has not changed does not count against the quota.
 
-MOST_CHECKS = 200
+MAX_CHECKS = 200
 _UNDECIDED_TRIES = 4
 _STATES = {
     "clean": MergeState.CLEAN,
@@ -199,7 +199,7 @@ _STATES = {
 
 class PullReader:
     def __init__(
-        self, client: Client, pulls: Pulls, checks: Checks, notes: PullComments, pace: ApiPace
+        self, client: Client, pulls: Pulls, checks: Checks, notes: PullComments, pace: ApiTiming
     ) -> None:
         self._client = client
         self._pulls = pulls
@@ -209,13 +209,13 @@ class PullReader:
 
     async def look(self, slug: str, number: int) -> Pull:
         self._client.quota.keep_reserve()
-        told = await self._thought_about(slug, number)
-        said = await self._checks.of(slug, told.head.sha)
+        told = await self._with_mergeable(slug, number)
+        said = await self._checks.results(slug, told.head.sha)
         notes = await self._notes.of(slug, number)
-        checks = {"ci": said.state, "checks": said.names[:MOST_CHECKS], "failures": said.failures}
-        return Pull.model_validate(pull_of(told).model_dump() | checks | {"notes": notes})
+        checks = {"ci": said.state, "checks": said.names[:MAX_CHECKS], "failures": said.failures}
+        return Pull.model_validate(to_pull(told).model_dump() | checks | {"notes": notes})
 
-    async def _thought_about(self, slug: str, number: int) -> PullData:
+    async def _with_mergeable(self, slug: str, number: int) -> PullData:
         # GitHub computes whether it can be merged only after the first request.
         told = await self._pulls.read(slug, number)
         for _ in range(_UNDECIDED_TRIES - 1):
@@ -226,7 +226,7 @@ class PullReader:
         return told
 
 
-def pull_of(told: PullData) -> Pull:
+def to_pull(told: PullData) -> Pull:
     """Convert GitHub's answer."""
     return Pull(
         number=told.number,
@@ -257,8 +257,8 @@ def _merge_state(told: PullData) -> MergeState:
 # marks; the first contains a digest of what the bot wrote last, so that a part changed by people is recognised as
 # theirs from then on.
 
-LONGEST_BODY = 63_000
-LONGEST_TITLE = 250
+MAX_BODY_LENGTH = 63_000
+MAX_TITLE_LENGTH = 250
 MARK = "<!-- gwt-bot"
 _PART = re.compile(
     r"<!-- gwt-bot title=([0-9a-f]{12}) text=([0-9a-f]{12}) draft=([01]) -->\n(.*?)\n<!-- /gwt-bot -->",
@@ -274,7 +274,7 @@ _OWN_MARK = re.compile(r"(?<!\n)\n*(<!-- gwt-bot [A-Za-z0-9=_-]{1,80} -->)\s*\Z"
 """The mark with which a text of the bot may end; other text that looks like a mark is not the bot's."""
 _WORD_JOINER = "\u2060"
 """Invisible, and allows no line break at its position."""
-_FRAME = 200
+_MARKS_ROOM = 200
 """Room for the two marks, which are shorter."""
 _CUT = "\n\n… (shortened)"
 
@@ -300,22 +300,22 @@ def without_references(text: str) -> str:
     return calmed.replace("<!--", f"<{_WORD_JOINER}!--")
 
 
-def title_of(text: str) -> str:
+def safe_title(text: str) -> str:
     """Return one line of limited length that mentions nobody."""
     line = without_references(" ".join(text.split()))
-    return cut(line, LONGEST_TITLE)
+    return cut(line, MAX_TITLE_LENGTH)
 
 
-def body_of(text: str, title: str, *, draft: bool, title_digest: str = "") -> str:
+def render_body(text: str, title: str, *, draft: bool, title_digest: str = "") -> str:
     """Return the bot's part of a body.
 
     `title_digest`: digest of the title the bot set, if people have chosen another.
     """
-    text = lines_of(text)
+    text = normalize_line_ends(text)
     mark = _OWN_MARK.search(text)
     end = f"\n\n{mark.group(1)}" if mark else ""
     calm = without_references(text[: mark.start()] if mark else text).strip("\n")
-    room = LONGEST_BODY - len(end) - _FRAME
+    room = MAX_BODY_LENGTH - len(end) - _MARKS_ROOM
     if len(calm) > room:
         calm = calm[: room - len(_CUT)] + _CUT
     calm += end
@@ -324,7 +324,7 @@ def body_of(text: str, title: str, *, draft: bool, title_digest: str = "") -> st
     return f"{head}\n{calm}\n<!-- /gwt-bot -->"
 
 
-def part_in(body: str) -> BodyPart | None:
+def find_part(body: str) -> BodyPart | None:
     """Return the bot's part, or None if there is none and the whole text is somebody else's."""
     found = _PART.search(body)
     if found is None:
@@ -338,12 +338,12 @@ def part_in(body: str) -> BodyPart | None:
     )
 
 
-def with_part(body: str, part: BodyPart, new: str) -> str:
+def replace_part(body: str, part: BodyPart, new: str) -> str:
     """Return the body with the bot's part replaced, and everything around it unchanged."""
     return body[: part.start] + new + body[part.end :]
 
 
-def lines_of(body: str) -> str:
+def normalize_line_ends(body: str) -> str:
     # Texts edited on the web have other line ends.
     return body.replace("\r\n", "\n")
 
@@ -354,7 +354,7 @@ def digest(text: str) -> str:
 
 # What people write on a pull request, without bots, the bot itself, replies and resolved threads.
 
-LONGEST_TEXT = 6_000
+MAX_TEXT_LENGTH = 6_000
 MOST_NOTES = 100
 _MAY_WRITE = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
 _CHANGES_REQUESTED = "CHANGES_REQUESTED"
@@ -373,15 +373,15 @@ class PullComments:
     async def of(self, slug: str, number: int) -> tuple[ReviewNote, ...]:
         pull, issue = f"/repos/{slug}/pulls/{number}", f"/repos/{slug}/issues/{number}"
         doing = f"show what is said at the pull request #{number}"
-        inline = await self._client.pages(slug, f"{pull}/comments", Remark, doing)
-        reviews = await self._client.pages(slug, f"{pull}/reviews", Remark, doing)
-        below = await self._client.pages(slug, f"{issue}/comments", Remark, doing)
-        begun = [one for one in inline if one.in_reply_to_id is None and _counts(one)]
+        inline = await self._client.get_pages(slug, f"{pull}/comments", PullComment, doing)
+        reviews = await self._client.get_pages(slug, f"{pull}/reviews", PullComment, doing)
+        below = await self._client.get_pages(slug, f"{issue}/comments", PullComment, doing)
+        begun = [one for one in inline if one.in_reply_to_id is None and _is_from_person(one)]
         resolved = await self._resolved(slug, number) if begun else frozenset[int]()
         kept = [
             *(("line", one) for one in begun if one.id not in resolved),
-            *(("review", one) for one in _unsettled(reviews)),
-            *(("comment", one) for one in below if _counts(one) and _text(one)),
+            *(("review", one) for one in _open_remarks(reviews)),
+            *(("comment", one) for one in below if _is_from_person(one) and _text(one)),
         ]
         kept.sort(key=lambda each: each[1].when)
         # if there are too many, those of strangers are dropped first, because anybody may write any number
@@ -418,9 +418,9 @@ def _nested(told: object, *names: str) -> object:
     return told
 
 
-def _unsettled(reviews: Iterable[Remark]) -> Iterator[Remark]:
+def _open_remarks(reviews: Iterable[PullComment]) -> Iterator[PullComment]:
     # A request for changes is valid until the same person approves, or it is dismissed.
-    told = [one for one in reviews if _counts(one)]
+    told = [one for one in reviews if _is_from_person(one)]
     for number, one in enumerate(told):
         if one.state in {"DISMISSED", "PENDING"}:
             continue
@@ -431,12 +431,12 @@ def _unsettled(reviews: Iterable[Remark]) -> Iterator[Remark]:
             yield one
 
 
-def _note(kind: str, one: Remark) -> ReviewNote:
+def _note(kind: str, one: PullComment) -> ReviewNote:
     return ReviewNote(
         key=f"{kind}:{one.id}",
         author=one.user.login if one.user else "",
         trusted=_may_write(one),
-        text=(_text(one) or _SAID_NOTHING)[:LONGEST_TEXT],
+        text=(_text(one) or _SAID_NOTHING)[:MAX_TEXT_LENGTH],
         path=one.path,
         line=one.line if one.line is not None else one.original_line,
         asks_for_changes=one.state == _CHANGES_REQUESTED,
@@ -444,14 +444,14 @@ def _note(kind: str, one: Remark) -> ReviewNote:
     )
 
 
-def _may_write(one: Remark) -> bool:
+def _may_write(one: PullComment) -> bool:
     return one.author_association in _MAY_WRITE and one.user is not None
 
 
-def _text(one: Remark) -> str:
+def _text(one: PullComment) -> str:
     return (one.body or "").strip()
 
 
-def _counts(one: Remark) -> bool:
+def _is_from_person(one: PullComment) -> bool:
     # Bots are ignored, and the bot's own comments contain its mark.
     return not (one.user is not None and one.user.is_robot) and MARK not in (one.body or "")

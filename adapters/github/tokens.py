@@ -19,11 +19,11 @@ from adapters.github.api import (
     Access,
     Address,
     ApiAnswer,
-    ApiPace,
+    ApiTiming,
     as_port_error,
     error_for,
     in_own_thread,
-    not_understood,
+    invalid_answer_error,
     open_client,
     send_request,
 )
@@ -31,10 +31,10 @@ from adapters.processes import ProgramTimeout, run
 from bot.core.errors import Refused, Unavailable
 
 FROM_THE_ENVIRONMENT = ("GITHUB_TOKEN", "GH_TOKEN")
-USER = "x-access-token"
+GIT_USER = "x-access-token"
 """The user name passed to git with the token; GitHub only checks the token."""
 _TOKEN = re.compile(r"[!-~]{1,2000}")
-_NAMES = 50
+_MAX_NAMES = 50
 """An app gets a new token every hour; those of two days ago are worthless."""
 _GH_SECONDS = 10.0
 _GH_NEEDS = (
@@ -50,7 +50,7 @@ OnToken = Callable[[str, str], None]
 
 
 class Tokens:
-    def __init__(self, access: Access, address: Address, pace: ApiPace, learned: OnToken) -> None:
+    def __init__(self, access: Access, address: Address, pace: ApiTiming, learned: OnToken) -> None:
         self._access = access
         self._host = address.host
         self._app = AppTokens(access, address, pace)
@@ -61,19 +61,19 @@ class Tokens:
 
     async def token(self, slug: str) -> str:
         """Return the token for a repository; empty if there is none."""
-        found = self._given()
+        found = self._configured_token()
         if not found:
             if self._of_gh is None:
                 self._of_gh = await token_from_gh(self._host, self._access.environ)
             found = self._of_gh
-        if not found and self._access.names_app:
+        if not found and self._access.has_app:
             self._app.require()
             found = await self._app.token(slug)
         return self._checked(found) if found else ""
 
     def require(self) -> None:
         """Raise Refused if the configured app cannot be used, whether it is needed or not. Makes no request."""
-        if self._access.names_app:
+        if self._access.has_app:
             self._app.require()
 
     def forget(self) -> None:
@@ -81,11 +81,13 @@ class Tokens:
         self._of_gh = None
         self._app.forget()
 
-    def tells_rights(self, token: str) -> bool:
+    def reports_permissions(self, token: str) -> bool:
         """Whether GitHub reports the token's permissions correctly, which it does not for an app's token."""
-        return not token.startswith("ghs_") and not (self._access.app_id and not self._given())
+        return not token.startswith("ghs_") and not (
+            self._access.app_id and not self._configured_token()
+        )
 
-    def _given(self) -> str:
+    def _configured_token(self) -> str:
         given = (self._access.token, *map(self._from_environment, FROM_THE_ENVIRONMENT))
         return next((one.strip() for one in given if one.strip()), "")
 
@@ -94,7 +96,7 @@ class Tokens:
 
     def _checked(self, token: str) -> str:
         if token not in self._announced:
-            self._announce(token)
+            self._register(token)
         if not _TOKEN.fullmatch(token):
             # it would be contained in the error of the request that sends it
             raise Refused(
@@ -103,9 +105,9 @@ class Tokens:
             )
         return token
 
-    def _announce(self, token: str) -> None:
+    def _register(self, token: str) -> None:
         # Each token under a name of its own, because a value replaces another one of the same name.
-        turn = len(self._announced) % _NAMES
+        turn = len(self._announced) % _MAX_NAMES
         name = f"GITHUB_TOKEN_{turn}" if turn else "GITHUB_TOKEN"
         self._announced.add(token)
         self._learned(name, token)
@@ -114,7 +116,7 @@ class Tokens:
 
 def git_authorization(token: str) -> str:
     """Return user and token encoded for an HTTP header."""
-    return base64.b64encode(f"{USER}:{token}".encode()).decode()
+    return base64.b64encode(f"{GIT_USER}:{token}".encode()).decode()
 
 
 async def token_from_gh(host: str, environ: Mapping[str, str]) -> str:
@@ -135,7 +137,7 @@ async def token_from_gh(host: str, environ: Mapping[str, str]) -> str:
 
 # The token of a GitHub App for one installation: renewed early, requested with the app's own key.
 
-EARLY_SECONDS = 300.0
+RENEWAL_MARGIN_SECONDS = 300.0
 """Seconds before expiry at which it is renewed: a push must finish with the token it started with."""
 _LONGEST_KEY = 64 * 1024
 
@@ -157,7 +159,7 @@ class _CachedToken:
 
 
 class AppTokens:
-    def __init__(self, access: Access, address: Address, pace: ApiPace) -> None:
+    def __init__(self, access: Access, address: Address, pace: ApiTiming) -> None:
         self._access = access
         self._address = address
         self._pace = pace
@@ -181,7 +183,7 @@ class AppTokens:
                 f"a GitHub App is configured in part: {' and '.join(lacking)} is missing",
                 "Set what is missing, or take the other GITHUB_APP_ settings away.",
             )
-        self._signed(self._key())
+        self._create_jwt(self._key())
 
     async def _asked(self, slug: str) -> _CachedToken:
         number = self._access.installation or await self._installation_of(slug)
@@ -190,9 +192,9 @@ class AppTokens:
             ticket = _InstallationToken.model_validate_json(answer.body)
         except ValidationError:
             # not as the cause, which would show the answer
-            raise not_understood("no token came of it") from None
+            raise invalid_answer_error("no token came of it") from None
         return _CachedToken(
-            ticket.token, time.monotonic() + _lifetime(ticket.expires_at) - EARLY_SECONDS
+            ticket.token, time.monotonic() + _lifetime(ticket.expires_at) - RENEWAL_MARGIN_SECONDS
         )
 
     async def _installation_of(self, slug: str) -> str:
@@ -200,10 +202,10 @@ class AppTokens:
         try:
             return str(_Installation.model_validate_json(answer.body).id)
         except ValidationError as error:
-            raise not_understood("the installation has no number") from error
+            raise invalid_answer_error("the installation has no number") from error
 
     async def _send(self, verb: str, path: str) -> ApiAnswer:
-        ticket = self._signed(self._key())
+        ticket = self._create_jwt(self._key())
 
         def call() -> ApiAnswer:
             from github import Auth
@@ -231,7 +233,7 @@ class AppTokens:
             "Look at GITHUB_APP_ID and GITHUB_APP_INSTALLATION, and whether the app is installed for the repository.",
         )
 
-    def _signed(self, key: str) -> str:
+    def _create_jwt(self, key: str) -> str:
         """Return a JWT that proves possession of the key for some minutes."""
         from github import Auth
 

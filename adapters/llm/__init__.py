@@ -4,7 +4,7 @@ One question, one answer, no retries here.
 """
 
 from adapters.llm.clis import CLAUDE_CODE, CODEX, MasterCli
-from adapters.llm.endpoint import Formats, LlmAccess, OpenAiLlm
+from adapters.llm.endpoint import JsonFormats, LlmAccess, OpenAiLlm
 from adapters.llm.headless import CliLlm
 from adapters.llm.windows import Windows, limit_in, window_in_table
 
@@ -12,7 +12,7 @@ __all__ = [
     "CLAUDE_CODE",
     "CODEX",
     "CliLlm",
-    "Formats",
+    "JsonFormats",
     "LlmAccess",
     "MasterCli",
     "OpenAiLlm",

@@ -25,7 +25,7 @@ _END_OF_THOUGHTS = "</think>"
 _AGAIN = "The bot asks again by itself."
 
 
-class NothingSaid(Unavailable):
+class EmptyAnswer(Unavailable):
     """The answer contains no text."""
 
 
@@ -46,7 +46,7 @@ class _Answer(BaseModel):
     model: object = None
 
 
-def read_answer(body: bytes, *, asked: str, model: str) -> Reply | Problem:
+def read_answer(body: bytes, *, question: str, model: str) -> Reply | Problem:
     """Return the reply in an answer with status 200, or the problem it reports instead."""
     answer = _parse(body)
     if answer.error:
@@ -55,14 +55,14 @@ def read_answer(body: bytes, *, asked: str, model: str) -> Reply | Problem:
     if choice is None or choice.message is None:
         raise Unavailable("the LLM endpoint sent an answer without a message", _AGAIN)
     finish = choice.finish_reason if isinstance(choice.finish_reason, str) else ""
-    _complete(finish, choice.message)
+    _require_complete(finish, choice.message)
     said = _text(choice.message.content)
     text = _without_thoughts(said)
     if not text:
-        raise NothingSaid("the LLM answered with nothing", _AGAIN)
+        raise EmptyAnswer("the LLM answered with nothing", _AGAIN)
     return Reply(
         text=text,
-        usage=_usage(answer.usage, asked, said),
+        usage=_usage(answer.usage, question, said),
         model=answer.model if isinstance(answer.model, str) else model,
         finish_reason=finish,
     )
@@ -83,7 +83,7 @@ def _parse(body: bytes) -> _Answer:
         raise Unavailable("the LLM endpoint sent an answer that cannot be read", _AGAIN) from error
 
 
-def _complete(finish: str, message: _Message) -> None:
+def _require_complete(finish: str, message: _Message) -> None:
     # A truncated answer is never repaired: a plan that lost its last task would look like a plan.
     if finish == "length":
         raise Refused(
@@ -144,12 +144,12 @@ _BYTES_A_TOKEN = 3
 """Close to the truth for Japanese and code; four characters per token misses Japanese by two thirds."""
 
 
-def usage_of(asked: str, said: str, *, prompt_tokens: object, reply_tokens: object) -> Usage:
+def usage_of(question: str, answer: str, *, prompt_tokens: object, reply_tokens: object) -> Usage:
     """Return the usage of one call. The reported values may be of any type."""
     return Usage(
         calls=1,
-        prompt_tokens=_count(prompt_tokens, asked),
-        reply_tokens=_count(reply_tokens, said),
+        prompt_tokens=_count(prompt_tokens, question),
+        reply_tokens=_count(reply_tokens, answer),
     )
 
 
@@ -168,14 +168,14 @@ Ask = Callable[[str, str], Awaitable[Reply]]
 """Takes the system text and the data, both already masked, and returns the reply."""
 
 
-class Calls:
+class CallLog:
     """The calls of one model. `mask` hides secrets in what is sent, logged and shown."""
 
     def __init__(self, mask: MaskText, log: logging.Logger | None = None) -> None:
         self.mask = mask
         self._log = log or logging.getLogger(LOGGER)
 
-    async def record(self, whom: str, system: str, data: str, ask: Ask) -> Reply:
+    async def record(self, target: str, system: str, data: str, ask: Ask) -> Reply:
         """Make a call and log who was asked, the question, the result and the duration."""
         system, data = await asyncio.to_thread(self._presentable, system, data)
         told: dict[str, object] = {"failed": "it was given up"}
@@ -190,7 +190,7 @@ class Calls:
             raise
         finally:
             took = round(asyncio.get_running_loop().time() - begun, 3)
-            asked = {"endpoint": self.mask(whom), "system": system, "data": data}
+            asked = {"endpoint": self.mask(target), "system": system, "data": data}
             self._log.info("call", extra={"data": {"seconds": took, **asked, **told}})
         return reply
 

@@ -77,10 +77,10 @@ def read_codex(output: str) -> CliAnswer:
             case "turn.completed":
                 ended, usage, failure = True, _part(said, "usage"), ""
             case "turn.failed":
-                failure = _unwrapped(_text(_part(said, "error"), "message"))
+                failure = _inner_message(_text(_part(said, "error"), "message"))
             case "error":
                 # also sent for every retry; only the end of the turn decides
-                failure = _unwrapped(_text(said, "message"))
+                failure = _inner_message(_text(said, "message"))
             case _:
                 pass
     if text and not ended:
@@ -93,7 +93,7 @@ def read_codex(output: str) -> CliAnswer:
     )
 
 
-def _unwrapped(message: str) -> str:
+def _inner_message(message: str) -> str:
     # Some messages are the endpoint's own error object, as text.
     inner = next(_objects(message), None)
     return read_problem(0, inner, {}).message if inner else message or "no reason was given"
@@ -132,7 +132,7 @@ def _number(said: _JsonObject, name: str) -> int:
 RULES_FILE = "{rules_file}"
 """Replaced by the path of the file with the system text."""
 
-PLAIN = (
+PLAIN_VARIABLES = (
     *("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "USER", "LOGNAME", "SHELL"),
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
     *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
@@ -200,7 +200,7 @@ CLAUDE_CODE = MasterCli(
 )
 
 
-_CODEX_OFF = (
+_CODEX_DISABLED_FEATURES = (
     "shell_tool",
     "unified_exec",
     "multi_agent",
@@ -232,7 +232,11 @@ CODEX = MasterCli(
         *("-c", "include_environment_context=false"),
         *("-c", "include_permissions_instructions=false"),
         *("-c", "include_collaboration_mode_instructions=false"),
-        *(word for feature in _CODEX_OFF for word in ("-c", f"features.{feature}=false")),
+        *(
+            word
+            for feature in _CODEX_DISABLED_FEATURES
+            for word in ("-c", f"features.{feature}=false")
+        ),
         "-",
     ),
     model_option="--model",

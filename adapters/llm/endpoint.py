@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pydantic import AnyHttpUrl, TypeAdapter, ValidationError
 
-from adapters.llm.answers import Calls, MaskText, NothingSaid, read_answer
+from adapters.llm.answers import CallLog, EmptyAnswer, MaskText, read_answer
 from adapters.llm.errors import Problem, error_for, read_problem
 from bot.core.errors import PortError, Refused, Unavailable
 from bot.core.llm import Reply
@@ -45,15 +45,15 @@ class OpenAiLlm:
         *,
         mask: MaskText,
         timeout: float = 120.0,
-        formats: Formats | None = None,
+        formats: JsonFormats | None = None,
         learn_limit: Callable[[str], None] = lambda _message: None,
         log: logging.Logger | None = None,
     ) -> None:
         self._access = access
         self._learn_limit = learn_limit
         self._timeout = timeout
-        self._formats = formats or Formats()
-        self._calls = Calls(mask, log)
+        self._formats = formats or JsonFormats()
+        self._calls = CallLog(mask, log)
 
     async def complete(self, system: str, data: str, *, schema: dict[str, object] | None) -> Reply:
         """Return the answer to `system` about `data`; every call is logged, whatever its result."""
@@ -86,19 +86,21 @@ class OpenAiLlm:
             level = self._formats.level(key, schema)
             try:
                 answer = await self._once(client, system, data, json_formats(schema)[level])
-            except NothingSaid:
+            except EmptyAnswer:
                 if schema:
-                    self._formats.learn(key, level, useful=False)
+                    self._formats.record_result(key, level, useful=False)
                 raise
             if isinstance(answer, Reply):
                 if schema:
-                    self._formats.learn(key, level, useful=is_useful(answer.text, schema))
+                    self._formats.record_result(key, level, useful=is_useful(answer.text, schema))
                 return answer
             if not answer.dislikes_the_format or level == len(json_formats(schema)) - 1:
                 if answer.is_too_long:
                     self._learn_limit(answer.message)
-                raise error_for(self._told(answer), self._access.model, self._access.key_setting)
-            self._formats.turn_down(key, level)
+                raise error_for(
+                    self._masked_problem(answer), self._access.model, self._access.key_setting
+                )
+            self._formats.rule_out(key, level)
 
     async def _once(
         self, client: AsyncOpenAI, system: str, data: str, extra: dict[str, object]
@@ -126,9 +128,9 @@ class OpenAiLlm:
                 f"the LLM endpoint cannot be reached ({_cause(error)})",
                 "Check OPENAI_BASE_URL and the network; the bot tries again by itself.",
             ) from error
-        return read_answer(raw.content, asked=system + data, model=self._access.model)
+        return read_answer(raw.content, question=system + data, model=self._access.model)
 
-    def _told(self, problem: Problem) -> Problem:
+    def _masked_problem(self, problem: Problem) -> Problem:
         # Masked, because some endpoints quote the key they refuse.
         key = self._access.api_key
         message = problem.message.replace(key, "…") if key else problem.message
@@ -155,7 +157,7 @@ def _cause(error: BaseException) -> str:
 
 # The HTTP client of one call: only our own headers, no redirects, and a limit on the size of an answer.
 
-LARGEST_ANSWER = 8 * 1024 * 1024
+MAX_ANSWER_BYTES = 8 * 1024 * 1024
 """Bytes of an unpacked answer.
 
 `bot.steps.asking` reads 400,000 characters; the rest is room for escapes and reasoning.
@@ -179,7 +181,7 @@ class _OutgoingRequest(Protocol):
     def headers(self) -> MutableMapping[str, str]: ...
 
 
-async def only_ours(request: _OutgoingRequest) -> None:
+async def remove_foreign_headers(request: _OutgoingRequest) -> None:
     # The library reads OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS by itself and would send them, with
     # whatever account or key they name, to every endpoint.
     for name in [*request.headers]:
@@ -217,7 +219,7 @@ def new_client(base_url: str, api_key: str, timeout: float) -> AsyncOpenAI:
             timeout=timeout,
             http_client=bounded_client()(
                 verify=trusted_certificates(),
-                event_hooks={"request": [only_ours]},
+                event_hooks={"request": [remove_foreign_headers]},
                 # the library follows redirects by default, and sends the whole question along
                 follow_redirects=False,
             ),
@@ -256,18 +258,18 @@ def bounded_client() -> Callable[..., httpx2.AsyncClient]:
 
 
 async def _read_body(answer: httpx2.Response) -> bytes:
-    unpack, body = _unpacking(answer.headers), bytearray()
+    unpack, body = _make_unpacker(answer.headers), bytearray()
     async for piece in answer.aiter_raw():
-        body += unpack(piece, LARGEST_ANSWER + 1 - len(body))
-        if len(body) > LARGEST_ANSWER:
+        body += unpack(piece, MAX_ANSWER_BYTES + 1 - len(body))
+        if len(body) > MAX_ANSWER_BYTES:
             raise Unavailable(
-                f"the LLM endpoint sent an answer without end (over {LARGEST_ANSWER // 1024**2} MB)",
+                f"the LLM endpoint sent an answer without end (over {MAX_ANSWER_BYTES // 1024**2} MB)",
                 f"Look at what OPENAI_BASE_URL leads to. {_AGAIN}",
             )
     return bytes(body)
 
 
-def _unpacking(headers: Mapping[str, str]) -> Callable[[bytes, int], bytes]:
+def _make_unpacker(headers: Mapping[str, str]) -> Callable[[bytes, int], bytes]:
     """Return a function that unpacks a piece up to a limit. Some servers compress even though it was not requested."""
     packed = headers.get("content-encoding", "identity").strip().lower()
     if packed in {"", "identity"}:
@@ -296,11 +298,11 @@ def _unpacking(headers: Mapping[str, str]) -> Callable[[bytes, int], bytes]:
 EndpointModel = tuple[str, str]
 """Base URL and model name."""
 
-_USELESS_ANSWERS = 2
+_MAX_USELESS_ANSWERS = 2
 """Consecutive useless answers after which the next way is tried."""
 
 
-class Formats:
+class JsonFormats:
     """The formats each endpoint refused, kept while the program runs.
 
     An endpoint works without any format, too, because the prompt describes the JSON.
@@ -316,19 +318,19 @@ class Formats:
         """Return the index of the format to use now."""
         return min(self._turned_down.get(key, 0), len(json_formats(schema)) - 1)
 
-    def turn_down(self, key: EndpointModel, level: int) -> None:
+    def rule_out(self, key: EndpointModel, level: int) -> None:
         """Rule out a format. Two concurrent questions may report the same one."""
         self._turned_down[key] = max(self._turned_down.get(key, 0), level + 1)
         self._useless.pop(key, None)
 
-    def learn(self, key: EndpointModel, level: int, *, useful: bool) -> None:
+    def record_result(self, key: EndpointModel, level: int, *, useful: bool) -> None:
         """Record the result of a format: an endpoint may accept a format and then answer with nothing useful."""
         if useful:
             self._useless.pop(key, None)
             return
         self._useless[key] = self._useless.get(key, 0) + 1
-        if self._useless[key] >= _USELESS_ANSWERS:
-            self.turn_down(key, level)
+        if self._useless[key] >= _MAX_USELESS_ANSWERS:
+            self.rule_out(key, level)
 
 
 def json_formats(schema: dict[str, object] | None) -> list[dict[str, object]]:

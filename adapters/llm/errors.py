@@ -13,7 +13,7 @@ from bot.core.errors import PortError, Refused, Unavailable
 
 # Errors of an endpoint.
 
-BY_A_PERSON_SECONDS = 60.0
+MANUAL_FIX_RETRY_SECONDS = 60.0
 """Seconds between retries when a person must act first: they want to see soon that it helped."""
 
 _ENDPOINT_EXCERPT = 200
@@ -48,7 +48,7 @@ class Problem:
     @property
     def is_too_long(self) -> bool:
         """Whether the question does not fit into the model's window."""
-        if self.status == 413 or (self.status in {400, 422} and too_long(self.message)):
+        if self.status == 413 or (self.status in {400, 422} and is_context_overflow(self.message)):
             return True
         return self.status < 500 and self.code == "context_length_exceeded"
 
@@ -90,7 +90,7 @@ def error_for(problem: Problem, model: str, key: str) -> PortError:
         return Unavailable(
             f"the LLM account has no quota left ({http}){said}",
             f"A person must act: look at plan and billing of the account of {key}. The bot goes on by itself then.",
-            retry_after=BY_A_PERSON_SECONDS,
+            retry_after=MANUAL_FIX_RETRY_SECONDS,
         )
     if problem.status in {401, 403}:
         return Refused(
@@ -105,7 +105,7 @@ def error_for(problem: Problem, model: str, key: str) -> PortError:
     if problem.status in _PASSING or problem.status >= 500:
         return Unavailable(
             f"the LLM endpoint does not serve just now ({http}){said}",
-            _try_again(problem.retry_after),
+            _retry_text(problem.retry_after),
             retry_after=problem.retry_after,
         )
     return Refused(
@@ -132,14 +132,14 @@ def _origin(location: str) -> str:
     return f"{found.scheme or 'http'}://{host}{f':{port}' if port else ''}" if host else ""
 
 
-def _try_again(seconds: float | None) -> str:
+def _retry_text(seconds: float | None) -> str:
     """Return when the bot retries, if the endpoint asks for more than a minute."""
     minutes = round((seconds or 0) / 60)
     when = f" in {minutes} minutes, as the endpoint asks" if minutes > 1 else ""
     return f"The bot tries again by itself{when}."
 
 
-def too_long(message: str) -> bool:
+def is_context_overflow(message: str) -> bool:
     """Whether the message says that the question exceeds the model's context window."""
     return _TOO_LONG.search(message) is not None
 
@@ -188,14 +188,14 @@ _OPTION = re.compile(
 
 def cli_error(cli: str, login: str, said: str, *, status: int = 0) -> PortError:
     """Return the error to raise for the message `said`, which is shown to people and must be masked already."""
-    told = _shown(said)
+    told = _excerpt(said)
     if _OPTION.search(said):
         return Refused(f"{cli} does not know an option it is asked with: {told}", "Update it.")
     if _ROOT.search(said):
         return Refused(
             f"{cli} does not work as root: {told}", "Run the bot as another user, not as root."
         )
-    if too_long(said):
+    if is_context_overflow(said):
         return Refused(
             f"the request is too long for the context window of {cli}",
             "Set OPENAI_MODEL to a model with a larger context window, or ask for something smaller.",
@@ -213,7 +213,7 @@ def cut_off_error(cli: str) -> PortError:
 
 
 def _account(cli: str, login: str, said: str, status: int) -> PortError | None:
-    told = _shown(said)
+    told = _excerpt(said)
     if _LOGGED_OUT.search(said):
         return Unavailable(
             f"{cli} is not logged in: {told}",
@@ -223,13 +223,13 @@ def _account(cli: str, login: str, said: str, status: int) -> PortError | None:
         return Unavailable(
             f"the account of {cli} has no quota left: {told}",
             "A person must act: look at plan and billing. The bot goes on by itself then.",
-            retry_after=BY_A_PERSON_SECONDS,
+            retry_after=MANUAL_FIX_RETRY_SECONDS,
         )
     if _LIMIT.search(said):
         return Unavailable(
             f"{cli} has reached a usage limit: {told}",
             "The bot goes on by itself once it is lifted; LLM_PROVIDER can name another model until then.",
-            retry_after=BY_A_PERSON_SECONDS,
+            retry_after=MANUAL_FIX_RETRY_SECONDS,
         )
     if status in {401, 403} or _KEY.search(said):
         return Refused(
@@ -247,6 +247,6 @@ def _passing(cli: str, told: str) -> PortError:
     return Unavailable(f"{cli} did not answer: {told}", "The bot tries again by itself.")
 
 
-def _shown(said: str) -> str:
+def _excerpt(said: str) -> str:
     """Return one line of limited length, without addresses."""
     return " ".join(_SECRETIVE.sub("…", said).split())[:_CLI_EXCERPT]

@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from adapters.llm.answers import Calls, MaskText, usage_of
-from adapters.llm.clis import PLAIN, RULES_FILE, CliAnswer, MasterCli
+from adapters.llm.answers import CallLog, MaskText, usage_of
+from adapters.llm.clis import PLAIN_VARIABLES, RULES_FILE, CliAnswer, MasterCli
 from adapters.llm.errors import cli_error, cut_off_error
-from adapters.processes import Ended, Output, ProgramTimeout, run
+from adapters.processes import ProgramOutput, ProgramResult, ProgramTimeout, run
 from bot.core.errors import PortError, Refused, Unavailable
 from bot.core.llm import Reply
 
 _AGAIN = "The bot tries again by itself."
-_LAST_WORDS = 2000
+_ERROR_EXCERPT = 2000
 _LIMIT = 16 * 1024 * 1024
 """Bytes of output after which the program counts as endless."""
 
@@ -40,7 +40,7 @@ class CliLlm:
         self._environ = environ
         self._model = model
         self._timeout = timeout
-        self._calls = Calls(mask, log)
+        self._calls = CallLog(mask, log)
 
     async def complete(self, system: str, data: str, *, schema: dict[str, object] | None) -> Reply:
         """Return the answer to `system` about `data`; every call is logged, whatever its result."""
@@ -52,7 +52,7 @@ class CliLlm:
 
         return await self._calls.record(self._cli.name, system, data, ask)
 
-    async def _ended(self, rules: str, data: str) -> Ended:
+    async def _ended(self, rules: str, data: str) -> ProgramResult:
         try:
             # an empty folder, so that no file can influence the CLI
             with TemporaryDirectory(prefix="gwt-question-", ignore_cleanup_errors=True) as folder:
@@ -66,11 +66,11 @@ class CliLlm:
                 f"the question to {self._cli.name} cannot be written down: {error.strerror or error}",
                 f"Make room on the disk of the temporary files. {_AGAIN}",
             ) from error
-        if ended.out.stops or ended.err.stops:
+        if ended.out.exceeds_limit or ended.err.exceeds_limit:
             raise Unavailable(f"{self._cli.name} said more than can be read", _AGAIN)
         return ended
 
-    async def _run(self, folder: Path, rules: str, data: str) -> Ended:
+    async def _run(self, folder: Path, rules: str, data: str) -> ProgramResult:
         argv = self._argv(folder / "rules.md")
         (folder / "rules.md").write_text(rules, encoding="utf-8")
         (folder / "empty").mkdir()
@@ -80,8 +80,8 @@ class CliLlm:
                 cwd=folder / "empty",
                 env=self._environment(),
                 stdin=data.encode("utf-8", "replace"),
-                out=Output(_LIMIT, stop=True),
-                err=Output(_LIMIT, stop=True),
+                out=ProgramOutput(_LIMIT, stop=True),
+                err=ProgramOutput(_LIMIT, stop=True),
                 seconds=self._timeout,
             )
         except OSError as error:
@@ -106,16 +106,16 @@ class CliLlm:
     def _environment(self) -> dict[str, str]:
         passed = {
             name: self._environ[name]
-            for name in (*PLAIN, *self._cli.receives)
+            for name in (*PLAIN_VARIABLES, *self._cli.receives)
             if self._environ.get(name)
         }
         return {"LANG": "C.UTF-8", "TERM": "dumb", **dict(self._cli.sets), **passed}
 
-    def _reply(self, ended: Ended, *, asked: str) -> Reply:
+    def _reply(self, ended: ProgramResult, *, asked: str) -> Reply:
         told = self._cli.read(ended.out.text())
         self._refuse_failure(told, ended)
         if told.stopped in {"max_tokens", "refusal"}:
-            raise _unfit(self._cli.name, told.stopped)
+            raise _stop_error(self._cli.name, told.stopped)
         text = told.text.strip()
         if not text:
             raise Unavailable(f"{self._cli.name} answered with nothing", _AGAIN)
@@ -128,12 +128,14 @@ class CliLlm:
             context_window=told.context_window,
         )
 
-    def _refuse_failure(self, told: CliAnswer, ended: Ended) -> None:
+    def _refuse_failure(self, told: CliAnswer, ended: ProgramResult) -> None:
         if not told.failure and ended.code == 0:
             return
         unsaid = f"exit code {ended.code}"
         said = (
-            told.failure or (ended.err.text() or ended.out.text()).strip()[-_LAST_WORDS:] or unsaid
+            told.failure
+            or (ended.err.text() or ended.out.text()).strip()[-_ERROR_EXCERPT:]
+            or unsaid
         )
         raise cli_error(self._cli.name, self._cli.login, self._calls.mask(said), status=told.status)
 
@@ -145,14 +147,14 @@ def _with_schema(system: str, schema: dict[str, object] | None) -> str:
     return f"{system}\n\nAnswer with one JSON object that fits this JSON Schema, and with nothing else:\n{wanted}\n"
 
 
-def _escaped(data: str, signs: str) -> str:
+def _escaped(data: str, characters: str) -> str:
     """Return the same JSON with these characters escaped; they can occur only in its strings."""
-    for sign in signs:
+    for sign in characters:
         data = data.replace(sign, f"\\u{ord(sign):04x}")
     return data
 
 
-def _unfit(cli: str, stopped: str) -> PortError:
+def _stop_error(cli: str, stopped: str) -> PortError:
     # A truncated answer is never repaired: a plan that lost its last task would look like a plan.
     if stopped == "refusal":
         return Refused(f"{cli} declines to answer", "Put the request differently.")

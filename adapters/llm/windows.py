@@ -13,7 +13,12 @@ from time import monotonic
 from typing import TYPE_CHECKING, cast
 from urllib.parse import quote, urlsplit
 
-from adapters.llm.endpoint import LlmAccess, bounded_client, only_ours, trusted_certificates
+from adapters.llm.endpoint import (
+    LlmAccess,
+    bounded_client,
+    remove_foreign_headers,
+    trusted_certificates,
+)
 from bot.core.errors import PortError
 
 if TYPE_CHECKING:
@@ -184,7 +189,7 @@ def _listed(value: object, name: str) -> Iterator[Mapping[str, object]]:
 def _client() -> httpx2.AsyncClient:
     return bounded_client()(
         verify=trusted_certificates(),
-        event_hooks={"request": [only_ours]},
+        event_hooks={"request": [remove_foreign_headers]},
         follow_redirects=False,
         timeout=SECONDS,
     )

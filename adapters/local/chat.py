@@ -26,11 +26,11 @@ from bot.ports import Deliver
 log = logging.getLogger("bot.local")
 
 PLATFORM = "console"
-EVENTS_REMEMBERED = 1_000
+MAX_REMEMBERED_EVENTS = 1_000
 """Number of events whose console is remembered, so that only it receives the answer."""
 
 
-class LocalSeat(Protocol):
+class LocalConsole(Protocol):
     """A console that receives cards."""
 
     async def show(self, thread: Thread, card: Card) -> None: ...
@@ -42,8 +42,8 @@ class LocalSeat(Protocol):
     async def turn_to(self, thread: Thread) -> None: ...
 
 
-_asking: ContextVar[LocalSeat | None] = ContextVar("_asking", default=None)
-_greeted: ContextVar[LocalSeat | None] = ContextVar("_greeted", default=None)
+_asking: ContextVar[LocalConsole | None] = ContextVar("_asking", default=None)
+_greeted: ContextVar[LocalConsole | None] = ContextVar("_greeted", default=None)
 """Separate from `_asking`: sessions that start during a request keep its context, and whisper long after it."""
 
 
@@ -53,8 +53,8 @@ class LocalChat:
     def __init__(self, home: Path, person: Person) -> None:
         self.person = person
         self._board = Board(home / "console" / "board.jsonl")
-        self._seats: list[LocalSeat] = []
-        self._asked: dict[str, LocalSeat] = {}
+        self._seats: list[LocalConsole] = []
+        self._asked: dict[str, LocalConsole] = {}
         self._deliver: Deliver | None = None
         self._ready = asyncio.Event()
 
@@ -68,36 +68,36 @@ class LocalChat:
             self._deliver = None
             self._ready.clear()
 
-    async def hear(self, seat: LocalSeat, thread: Thread, event: FromPeople) -> bool:
+    async def deliver(self, console: LocalConsole, thread: Thread, event: FromPeople) -> bool:
         """Deliver an event from a console. Person, time and platform are set here, whatever the console claims."""
         while (deliver := self._deliver) is None:
             await self._ready.wait()
         told = {"by": self.person, "at": datetime.now(UTC)}
         thread = thread.model_copy(update={"platform": PLATFORM, "workspace": "", "direct": False})
-        self._asked[event.id] = seat
-        while len(self._asked) > EVENTS_REMEMBERED:
+        self._asked[event.id] = console
+        while len(self._asked) > MAX_REMEMBERED_EVENTS:
             del self._asked[next(iter(self._asked))]
-        _asking.set(seat)
+        _asking.set(console)
         try:
             return await deliver(thread, event.model_copy(update=told))
         finally:
             _asking.set(None)
 
-    def sit(self, seat: LocalSeat) -> None:
+    def sit(self, seat: LocalConsole) -> None:
         self._seats.append(seat)
 
-    def leave(self, seat: LocalSeat) -> None:
+    def leave(self, seat: LocalConsole) -> None:
         self._seats = [one for one in self._seats if one is not seat]
         self._asked = {id: one for id, one in self._asked.items() if one is not seat}
 
-    async def catch_up(self, seat: LocalSeat, thread: Thread | None = None) -> None:
+    async def catch_up(self, seat: LocalConsole, thread: Thread | None = None) -> None:
         """Show all cards, or those of one thread, to a console that has just connected."""
         for one in self._board:
             if thread not in (None, one.thread):
                 continue
-            await self._tell([seat], lambda to, one=one: to.show(one.thread, one.card))
+            await self._call_consoles([seat], lambda to, one=one: to.show(one.thread, one.card))
 
-    async def greet(self, seat: LocalSeat, greeting: Awaitable[None]) -> None:
+    async def greet(self, seat: LocalConsole, greeting: Awaitable[None]) -> None:
         """Run the greeting; what is whispered meanwhile goes to the new console."""
         _greeted.set(seat)
         try:
@@ -108,42 +108,42 @@ class LocalChat:
     async def show(self, thread: Thread, card: Card) -> None:
         """Show a card to all consoles. An answer to one console goes only there; answers are not kept."""
         if seat := self._asker(card):
-            await self._tell([seat], lambda to: to.show(thread, card))
+            await self._call_consoles([seat], lambda to: to.show(thread, card))
             return
         if not _is_answer(card):
             self._board.put(BoardCard(thread=thread, card=card))
-        await self._tell(self._seats, lambda to: to.show(thread, card))
+        await self._call_consoles(self._seats, lambda to: to.show(thread, card))
 
     async def open(self, thread: Thread, card: Card) -> Thread:
         """Start a thread; its id is derived from the card's key, so that repeating is safe."""
         root = uuid5(NAMESPACE_URL, f"{thread.platform}:{thread.channel}:{card.key}")
         opened = thread.model_copy(update={"root": str(root)})
         self._board.put(BoardCard(thread=opened, card=card))
-        await self._tell(self._seats, lambda to: to.open(thread, card))
+        await self._call_consoles(self._seats, lambda to: to.open(thread, card))
         return opened
 
     async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
         if person.id != self.person.id:
             return
         seat = self._asker(card) or _greeted.get()
-        await self._tell(
+        await self._call_consoles(
             [seat] if seat else self._seats, lambda to: to.whisper(thread, person, card)
         )
 
     async def turn_to(self, thread: Thread) -> None:
         """Switch the console whose request is being handled to the thread; others stay."""
         if seat := _asking.get():
-            await self._tell([seat], lambda to: to.turn_to(thread))
+            await self._call_consoles([seat], lambda to: to.turn_to(thread))
 
-    def _asker(self, card: Card) -> LocalSeat | None:
+    def _asker(self, card: Card) -> LocalConsole | None:
         """Return the console whose event this card answers; answers contain the event's id in their key."""
         return next((self._asked[p] for p in card.key.split(":") if p in self._asked), None)
 
-    async def _tell(
-        self, seats: Iterable[LocalSeat], tell: Callable[[LocalSeat], Awaitable[object]]
+    async def _call_consoles(
+        self, consoles: Iterable[LocalConsole], tell: Callable[[LocalConsole], Awaitable[object]]
     ) -> None:
         """Call each console; errors of one are logged and do not affect the others."""
-        for seat in tuple(seats):
+        for seat in tuple(consoles):
             try:
                 await tell(seat)
             except PortError as gone:
@@ -157,9 +157,9 @@ def _is_answer(card: Card) -> bool:
 # The cards of the console's threads, kept across restarts and shown to consoles that connect later. The oldest are
 # dropped first.
 
-LARGEST_BOARD = 4_000_000
+MAX_BOARD_BYTES = 4_000_000
 """Bytes. A larger file is rewritten with its newer half."""
-MOST_CARDS = 400
+MAX_CARDS = 400
 
 
 class BoardCard(Fact):
@@ -169,7 +169,7 @@ class BoardCard(Fact):
 
 class Board:
     def __init__(self, path: Path) -> None:
-        self._file = JsonLines(path, BoardCard, largest=LARGEST_BOARD)
+        self._file = JsonLines(path, BoardCard, largest=MAX_BOARD_BYTES)
         self._cards: dict[tuple[str, str], BoardCard] = {}
         with suppress(Unavailable):
             for old in self._file.read():
@@ -191,5 +191,5 @@ class Board:
         place = (new.thread.key, new.card.key)
         self._cards.pop(place, None)
         self._cards[place] = new
-        while len(self._cards) > MOST_CARDS:
+        while len(self._cards) > MAX_CARDS:
             del self._cards[next(iter(self._cards))]

@@ -11,9 +11,9 @@ from pathlib import Path
 from pydantic import JsonValue, ValidationError
 
 from adapters.local import protocol
-from adapters.local.chat import LocalSeat
+from adapters.local.chat import LocalConsole
 from adapters.local.handshake import (
-    LONGEST_SENT,
+    MAX_ANSWER_BYTES,
     SocketAnswer,
     SocketFailure,
     TellRequest,
@@ -22,7 +22,7 @@ from adapters.local.handshake import (
     connected_socket,
     encode_line,
     error_of,
-    greeted,
+    exchange_greetings,
 )
 from bot.core.console import ThreadStanding
 from bot.core.events import Commanded, FromPeople, Pressed, Said
@@ -37,11 +37,11 @@ async def connect_to_bot(home: Path, person: Person) -> AsyncGenerator[BotConnec
     if calling is None:
         yield None
         return
-    reader, writer = await asyncio.open_unix_connection(sock=calling, limit=LONGEST_SENT)
+    reader, writer = await asyncio.open_unix_connection(sock=calling, limit=MAX_ANSWER_BYTES)
     try:
-        welcome = await greeted(reader, writer)
+        welcome = await exchange_greetings(reader, writer)
         there = BotConnection(reader, writer, person, welcome)
-        hearing = asyncio.create_task(there.hear(), name="joined")
+        hearing = asyncio.create_task(there.receive(), name="joined")
         try:
             yield there
         finally:
@@ -67,11 +67,11 @@ class BotConnection:
         self._person = person
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[JsonValue]] = {}
-        self._seat: LocalSeat | None = None
+        self._seat: LocalConsole | None = None
         self.gone = asyncio.Event()
         """Set when the bot has ended."""
 
-    async def look(self, seat: LocalSeat, thread: Thread, *, earlier: bool = True) -> None:
+    async def subscribe(self, seat: LocalConsole, thread: Thread, *, earlier: bool = True) -> None:
         """Show all cards to this console from now on."""
         self._seat = seat
         await self._ask(
@@ -112,11 +112,11 @@ class BotConnection:
         finally:
             self._waiting.pop(request.id, None)
 
-    async def hear(self) -> None:
+    async def receive(self) -> None:
         """Receive until the bot ends; then all waiting requests fail."""
         try:
             while line := await self._reader.readline():
-                await self._heard(protocol.SENT.validate_json(line))
+                await self._handle_message(protocol.SENT.validate_json(line))
         except (OSError, ValueError, ValidationError):
             return
         finally:
@@ -125,7 +125,7 @@ class BotConnection:
                 if not answer.done():
                     answer.set_exception(bot_ended())
 
-    async def _heard(self, sent: Fact) -> None:
+    async def _handle_message(self, sent: Fact) -> None:
         match sent:
             case SocketAnswer(id=id, answer=answer):
                 if (waiting := self._waiting.get(id)) and not waiting.done():
@@ -138,7 +138,7 @@ class BotConnection:
             case _:
                 pass
 
-    async def _shown(self, seat: LocalSeat, sent: Fact) -> None:
+    async def _shown(self, seat: LocalConsole, sent: Fact) -> None:
         match sent:
             case protocol.CardShown(thread=thread, card=card):
                 await seat.show(thread, card)

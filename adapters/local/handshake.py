@@ -19,11 +19,11 @@ from bot.core.errors import PortError, Refused, Unavailable
 from bot.core.facts import Fact
 
 VERSION = 4
-LONGEST_REQUEST = 4 * 1024 * 1024
+MAX_REQUEST_BYTES = 4 * 1024 * 1024
 """The most bytes per line that the bot reads: a request is a typed or pasted text."""
-LONGEST_SENT = 512 * 1024 * 1024
+MAX_ANSWER_BYTES = 512 * 1024 * 1024
 """The most bytes per line that the bot sends, which may contain all sessions. The client trusts the bot."""
-PATIENCE = 10.0
+GREETING_TIMEOUT = 10.0
 """Seconds in which a running bot answers the greeting."""
 
 
@@ -74,9 +74,9 @@ async def ask_bot(home: Path, about: str, of: str = "") -> tuple[JsonValue, int]
     calling = await asyncio.to_thread(connected_socket, home)
     if calling is None:
         return None
-    reader, writer = await asyncio.open_unix_connection(sock=calling, limit=LONGEST_SENT)
+    reader, writer = await asyncio.open_unix_connection(sock=calling, limit=MAX_ANSWER_BYTES)
     try:
-        welcome = await greeted(reader, writer)
+        welcome = await exchange_greetings(reader, writer)
         writer.write(encode_line(TellRequest.model_validate({"id": 1, "about": about, "of": of})))
         await writer.drain()
         # nothing was subscribed to, so the next line is the answer
@@ -92,11 +92,11 @@ async def ask_bot(home: Path, about: str, of: str = "") -> tuple[JsonValue, int]
     return told.answer, welcome.pid
 
 
-async def greeted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Welcome:
+async def exchange_greetings(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Welcome:
     """Exchange greetings and return the bot's. Raises Refused if its version differs or it does not answer."""
     writer.write(encode_line(Hello(gwt_bot=VERSION)))
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(GREETING_TIMEOUT):
             await writer.drain()
             welcome = Welcome.model_validate_json(await reader.readline())
     except (OSError, ValueError, TimeoutError) as error:

@@ -30,11 +30,11 @@ from bot.core.people import Person, Thread
 log = logging.getLogger("bot.local")
 
 MOST_PEERS = 32
-MOST_AT_ONCE = 64
+MAX_PENDING_REQUESTS = 64
 """The most unanswered requests of one peer."""
-MOST_ARREARS = 2_000
+MAX_UNREAD_LINES = 2_000
 """The most lines that a peer has not read yet."""
-PATIENCE = 10.0
+PEER_TIMEOUT = 10.0
 """Seconds to send the greeting, and to read anything at all while lines wait."""
 
 
@@ -50,7 +50,7 @@ class BotQueries(Protocol):
 
 @asynccontextmanager
 async def serve_socket(
-    home: Path, chat: LocalChat, behind: BotQueries, welcome: handshake.Welcome
+    home: Path, chat: LocalChat, queries: BotQueries, welcome: handshake.Welcome
 ) -> AsyncGenerator[None, None]:
     """Serve the socket. If it cannot be created the error is logged, and everything else works."""
     try:
@@ -59,9 +59,12 @@ async def serve_socket(
         log.warning("no local socket", extra={"data": {"why": str(problem)}})
         yield
         return
-    door = _SocketServer(chat, behind, welcome)
+    door = _SocketServer(chat, queries, welcome)
     server = await asyncio.start_unix_server(
-        door.come, sock=listening, limit=handshake.LONGEST_REQUEST, start_serving=False
+        door.handle_connection,
+        sock=listening,
+        limit=handshake.MAX_REQUEST_BYTES,
+        start_serving=False,
     )
     try:
         # no await up to here, so that a cancelled task always leaves something that can be closed
@@ -81,7 +84,7 @@ class _SocketServer:
         self._welcome = welcome
         self._peers: set[asyncio.Task[None]] = set()
 
-    def come(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def handle_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         peer = writer.get_extra_info("socket")
         if len(self._peers) >= MOST_PEERS or not is_owner(peer) or is_agent(peer):
             log.warning("shown out", extra={"data": {"uid": uid_of(peer)}})
@@ -109,7 +112,7 @@ class _SocketServer:
 
     async def _is_welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(PEER_TIMEOUT):
                 hello = handshake.Hello.model_validate_json(await reader.readline())
         except (ValidationError, ValueError, TimeoutError):
             return False
@@ -130,7 +133,7 @@ class _Peer:
         self._writer = writer
         self._chat = chat
         self._behind = behind
-        self._arrears: asyncio.Queue[bytes] = asyncio.Queue(MOST_ARREARS)
+        self._arrears: asyncio.Queue[bytes] = asyncio.Queue(MAX_UNREAD_LINES)
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
@@ -161,10 +164,10 @@ class _Peer:
                 )
                 await self._drained()
                 return
-            if request is None or not await self._take(request):
+            if request is None or not await self._handle_request(request):
                 return
 
-    async def _take(self, request: protocol.Request) -> bool:
+    async def _handle_request(self, request: protocol.Request) -> bool:
         # Requests are handled in order; only the slow ones run concurrently.
         match request:
             case protocol.DeliverRequest():
@@ -174,7 +177,7 @@ class _Peer:
             case handshake.TellRequest():
                 await self._answer(request.id, self._tell(request))
             case protocol.RestRequest():
-                if len(self._tasks) >= MOST_AT_ONCE:
+                if len(self._tasks) >= MAX_PENDING_REQUESTS:
                     return False
                 task = asyncio.create_task(self._answer(request.id, self._rest(request)))
                 self._tasks.add(task)
@@ -192,7 +195,7 @@ class _Peer:
             self._send(told)
 
     async def _deliver(self, request: protocol.DeliverRequest) -> JsonValue:
-        return await self._chat.hear(self, request.thread, request.event)
+        return await self._chat.deliver(self, request.thread, request.event)
 
     async def _look(self, request: protocol.LookRequest) -> JsonValue:
         self._chat.leave(self)
@@ -235,13 +238,13 @@ class _Peer:
     async def _write(self) -> None:
         while True:
             self._writer.write(await self._arrears.get())
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(PEER_TIMEOUT):
                 await self._writer.drain()
             self._arrears.task_done()
 
     async def _drained(self) -> None:
         with suppress(TimeoutError):
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(PEER_TIMEOUT):
                 await self._arrears.join()
 
 
@@ -251,7 +254,7 @@ _UCRED = struct.Struct("3i")
 """Linux: pid, uid, gid."""
 _XUCRED = struct.Struct("=2I")
 """macOS: a version, then the uid."""
-_AGENT_MARK = "GWT_SPOOL"
+_AGENT_VARIABLE = "GWT_SPOOL"
 """An environment variable set for every run of an agent."""
 _SOL_LOCAL, _LOCAL_PEERCRED = 0, 0x001
 
@@ -282,7 +285,7 @@ def is_agent(peer: socket.socket) -> bool:
         return True
     except psutil.Error:
         return False
-    return any(_AGENT_MARK in _environ(process) for process in family)
+    return any(_AGENT_VARIABLE in _environ(process) for process in family)
 
 
 def _environ(process: psutil.Process) -> dict[str, str]:

@@ -13,12 +13,12 @@ from urllib.parse import quote
 
 from adapters.matrix.markdown import (
     escaped,
+    fixed_slices,
     markdown_html,
-    slices,
     split_markdown,
     without_front_matter,
 )
-from adapters.matrix.reactions import EMOJI, ReactionButton, reaction_buttons, words_for
+from adapters.matrix.reactions import EMOJI, ReactionButton, reaction_buttons, typed_words
 from bot.core.cards import (
     Card,
     DocumentCard,
@@ -84,7 +84,7 @@ class DrawnMessage:
 
 
 def draw_card(
-    card: Card, room: int = MESSAGE_BYTES, *, by_words: frozenset[Verb] = frozenset()
+    card: Card, room: int = MESSAGE_BYTES, *, typed_verbs: frozenset[Verb] = frozenset()
 ) -> tuple[DrawnMessage, ...]:
     """Draw the card as messages, in order; the choices are on the last.
 
@@ -92,8 +92,8 @@ def draw_card(
     """
     laid = lay_out(card)
     title = _title(laid)
-    pieces = [*_body(card, laid, room - _TITLE_BYTES), *_footer(card, laid, by_words)]
-    groups = _grouped(pieces, room - _TITLE_BYTES)
+    pieces = [*_body(card, laid, room - _TITLE_BYTES), *_footer(card, laid, typed_verbs)]
+    groups = _group_by_message(pieces, room - _TITLE_BYTES)
     kind = _kind(card)
     messages = [
         _message(_numbered(title, number, len(groups)), group, kind, number)
@@ -103,14 +103,14 @@ def draw_card(
     return tuple(messages)
 
 
-def notifies(card: Card) -> bool:
+def causes_notification(card: Card) -> bool:
     """Whether the card may cause a notification: it needs a person, reports a final failure or a completed session."""
     if isinstance(card, NewsCard):
         return False
     return isinstance(card, SummaryCard) or lay_out(card).tone in (Tone.NEEDS_YOU, Tone.FAILURE)
 
 
-def addressed(message: DrawnMessage, person: Person) -> DrawnMessage:
+def mention_person(message: DrawnMessage, person: Person) -> DrawnMessage:
     """Put the person's name in front of the message, as a mention."""
     link = f"https://matrix.to/#/{quote(person.id, safe='@:')}"
     pill = f'<a href="{escape(link)}">{escape(_on_one_line(str(person)))}</a>: '
@@ -151,7 +151,7 @@ def _footer(card: Card, laid: Sheet, by_words: frozenset[Verb]) -> Iterator[Html
     shown: list[str] = []
     if laid.choices:
         lines = [
-            _choice_by_words(button) if button.choice.verb in by_words else _choice(button)
+            _typed_choice(button) if button.choice.verb in by_words else _choice(button)
             for button in reaction_buttons(laid.choices, by_words)
         ]
         bodies.append("\n".join(line.body for line in lines))
@@ -190,9 +190,9 @@ def _choice(button: ReactionButton) -> HtmlPiece:
     )
 
 
-def _choice_by_words(button: ReactionButton) -> HtmlPiece:
+def _typed_choice(button: ReactionButton) -> HtmlPiece:
     """Return the line of a choice that must be typed: ✅ Merge into main — write `Merge into main`"""
-    emoji, words = button.emoji or EMOJI[button.choice.verb], words_for(button)
+    emoji, words = button.emoji or EMOJI[button.choice.verb], typed_words(button)
     label = _on_one_line(button.choice.label)
     return HtmlPiece(
         f"{emoji} {label} — write `{words}`",
@@ -204,7 +204,7 @@ def _command_for(choice: Choice) -> str:
     return f"logs {choice.about}" if choice.verb is Verb.LOG else typed_equivalent(choice)
 
 
-def _grouped(pieces: Sequence[HtmlPiece], room: int) -> list[list[HtmlPiece]]:
+def _group_by_message(pieces: Sequence[HtmlPiece], room: int) -> list[list[HtmlPiece]]:
     """Group the pieces into messages, as many on each as fit; at least one message."""
     groups: list[list[HtmlPiece]] = [[]]
     full = 0
@@ -243,10 +243,10 @@ def _on_one_line(text: str) -> str:
 
 # The elements of a card as pieces that can be joined, none of them too large for a message.
 
-_TAGS = 10
+_TAG_BYTES = 10
 """Estimated bytes of HTML tags per line."""
 _LONGEST_POINTER = 300
-_LONGEST_ITEM = 2_000
+_MAX_ITEM_LENGTH = 2_000
 """Characters. Longer items are cut into several."""
 
 
@@ -296,7 +296,7 @@ def element_pieces(element: Element, room: int) -> Iterator[HtmlPiece]:
         case Bullets(items=items):
             yield from _framed(_LIST, (_bullet(item) for item in items), room)
         case Table():
-            yield from _framed(_LIST, _rows(element), room)
+            yield from _framed(_LIST, _row_items(element), room)
         case Code(text=text):
             lines = clean(text).rstrip("\n").split("\n")
             yield from _framed(_CODE, (HtmlPiece(n, html.escape(n)) for n in lines), room)
@@ -343,7 +343,9 @@ def _prose(markdown: str, room: int) -> Iterator[HtmlPiece]:
 
 def _estimated_size(markdown: str) -> int:
     # Estimated without rendering the Markdown, which takes a hundred times longer.
-    return piece_size(HtmlPiece(markdown, html.escape(markdown))) + _TAGS * markdown.count("\n")
+    return piece_size(HtmlPiece(markdown, html.escape(markdown))) + _TAG_BYTES * markdown.count(
+        "\n"
+    )
 
 
 def _framed(frame: _Frame, items: Iterable[HtmlPiece], room: int) -> Iterator[HtmlPiece]:
@@ -371,10 +373,10 @@ def _put_together(frame: _Frame, items: list[HtmlPiece]) -> HtmlPiece:
 
 
 def _short_items(item: HtmlPiece) -> Iterator[HtmlPiece]:
-    if len(item.body) <= _LONGEST_ITEM:
+    if len(item.body) <= _MAX_ITEM_LENGTH:
         yield item
     else:
-        yield from (HtmlPiece(part, escaped(part)) for part in slices(item.body))
+        yield from (HtmlPiece(part, escaped(part)) for part in fixed_slices(item.body))
 
 
 def _plain_piece(text: str) -> HtmlPiece:
@@ -400,7 +402,7 @@ def _field(name: str, value: str) -> HtmlPiece:
     return HtmlPiece(f"{name}: " + "\n".join(lines), f"<strong>{escaped(name)}</strong>: {shown}")
 
 
-def _rows(table: Table) -> Iterator[HtmlPiece]:
+def _row_items(table: Table) -> Iterator[HtmlPiece]:
     # One item per row: the first cell, the second, and the others with their column name. Clients cut off tables at the
     # right.
     for row in table.rows:
@@ -416,7 +418,7 @@ def _rows(table: Table) -> Iterator[HtmlPiece]:
 def _entry(entry: Entry) -> HtmlPiece:
     """Draw an entry: its title links to its thread, and its actions are commands to type."""
     title = cut(_on_line(entry.title), _LONGEST_POINTER) or "there"
-    link = _link(entry.thread) if entry.thread else ""
+    link = _thread_link(entry.thread) if entry.thread else ""
     said = [word for word in map(typed_equivalent, entry.choices) if word]
     rest = " · ".join(_on_line(fact) for fact in entry.facts)
     words = f"{rest}{' — ' if rest and said else ''}"
@@ -429,14 +431,14 @@ def _entry(entry: Entry) -> HtmlPiece:
 def _pointer(pointer: Pointer) -> HtmlPiece:
     """Draw a link to the first message of another thread. The target is built only from ids, never from the text."""
     words = cut(_on_line(pointer.text), _LONGEST_POINTER) or "there"
-    link = _link(pointer.thread)
+    link = _thread_link(pointer.thread)
     if not link:
         return paragraph(f"→ {words}")
     address = html.escape(link)
     return HtmlPiece(f"→ {words}: {link}", f'<p>→ <a href="{address}">{escaped(words)}</a></p>')
 
 
-def _link(thread: Thread) -> str:
+def _thread_link(thread: Thread) -> str:
     """Return the matrix.to address of the thread; empty if it is not a Matrix thread."""
     if thread.platform != "matrix" or thread.channel[:1] != "!" or thread.root[:1] != "$":
         return ""

@@ -12,19 +12,19 @@ from typing import Self
 
 from nio import AsyncClient
 
-from adapters.matrix.client import Backoff, MatrixAccess, ask
+from adapters.matrix.client import Backoff, MatrixAccess, json_answer
 from adapters.matrix.crypto.encrypted_rooms import (
     NO_ENCRYPTOR,
     NO_KEYS,
     Encryptor,
     KeysLost,
-    TellSender,
+    NotifySender,
     reason_text,
 )
 from adapters.matrix.crypto.setup import (
     LoggedIn,
     RoomEncryption,
-    forget_keys,
+    discard_device_keys,
     log_in,
     log_out,
     room_encryption,
@@ -35,7 +35,7 @@ from adapters.matrix.outgoing import MatrixGateway
 from adapters.matrix.rooms import MayJoin, MovedRooms, RoomMembership
 from adapters.matrix.storage import Clicks, RoomMoves, SyncBookmark, ThreadOwners
 from adapters.matrix.sync import SyncLoop
-from adapters.posting import PostingLedger, Turns
+from adapters.posting import PostingLedger, WriteTurns
 from bot.core.cards import AnswerCard, Card
 from bot.core.choices import Verb
 from bot.core.errors import PortError, Unavailable
@@ -55,7 +55,7 @@ class _Connected:
     ways: RoomEncryption
     gateway: MatrixGateway
     moving: MovedRooms
-    tell: TellSender
+    tell: NotifySender
     left: AsyncExitStack
     """Resources to close at the end."""
 
@@ -71,27 +71,27 @@ class MatrixChat:
         self,
         access: MatrixAccess,
         folder: Path,
-        welcome: MayJoin,
+        may_join: MayJoin,
         *,
-        patience: Backoff | None = None,
+        backoff: Backoff | None = None,
         poll: float = 30.0,
-        by_words: frozenset[Verb] = frozenset(),
-        may_ask: MayAsk = nobody_may_ask,
+        typed_verbs: frozenset[Verb] = frozenset(),
+        may_request: MayAsk = nobody_may_ask,
     ) -> None:
         """`by_words`: verbs that a reaction does not trigger in encrypted rooms.
 
         If there are any, unencrypted messages in such rooms are ignored.
         """
-        self._by_words = by_words
-        self._may_ask = may_ask
+        self._by_words = typed_verbs
+        self._may_ask = may_request
         self._access = access
         self._folder = folder
-        self._welcome = welcome
-        self._patience = patience or Backoff()
+        self._welcome = may_join
+        self._patience = backoff or Backoff()
         self._poll = poll
         self._way: _Connected | None = None
         self._connecting = asyncio.Lock()
-        self._turns = Turns()
+        self._turns = WriteTurns()
         self._left = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -100,7 +100,7 @@ class MatrixChat:
         self._clicks = await asyncio.to_thread(Clicks, self._folder / "clicks.jsonl")
         self._moves = await asyncio.to_thread(RoomMoves, self._folder / "moves.jsonl")
         try:
-            await self._connected()
+            await self._connection()
         except Unavailable as trouble:
             log.warning("Matrix is not there yet, I keep trying: %s", trouble.reason)
         return self
@@ -116,46 +116,48 @@ class MatrixChat:
     async def listen(self, deliver: Deliver) -> None:
         """Deliver messages until cancelled. Raises Refused if the homeserver no longer accepts the account."""
         while True:
-            way = await self._patience.until_done("logging in", self._connected)
+            way = await self._patience.retry("logging in", self._connection)
             try:
                 await self._listen(way, deliver)
             except KeysLost as lost:
                 log.warning("begun anew", extra={"data": {"why": lost.reason}})
                 # the old connection stays open, because calls on it may still be under way
-                await asyncio.to_thread(forget_keys, way.entered, self._folder)
+                await asyncio.to_thread(discard_device_keys, way.entered, self._folder)
                 self._way = None
 
-    async def _listen(self, way: _Connected, deliver: Deliver) -> None:
-        client = way.entered.client
+    async def _listen(self, connection: _Connected, deliver: Deliver) -> None:
+        client = connection.entered.client
         me = BotIdentity(client.user_id, await _display_name(client))
-        home = way.moving.home(deliver)
-        order = EventOrder(client.user_id, self._ledger.messages())
+        home = connection.moving.deliver_to_origin(deliver)
+        order = EventOrder(client.user_id, self._ledger.messages_with_choices())
         hearing = IncomingEvents(
             me,
             self._ledger,
             self._clicks,
-            way.gateway,
+            connection.gateway,
             MatrixFiles(client),
             home,
-            may_ask=lambda thread, by: self._may_ask(way.moving.origin(thread), by),
+            may_request=lambda thread, by: self._may_ask(
+                connection.moving.original_thread(thread), by
+            ),
             order=order,
         )
 
         async def hear(room: str, event: MatrixEvent) -> None:
-            await hearing.hear(room, event, direct=_is_direct(client, room))
+            await hearing.handle_event(room, event, direct=_is_direct(client, room))
 
         bookmark = await asyncio.to_thread(
             SyncBookmark, self._folder, client.user_id, client.device_id or ""
         )
-        rooms = RoomMembership(client, self._welcome, way.moving.watching(deliver))
+        rooms = RoomMembership(client, self._welcome, connection.moving.watching(deliver))
         sync = SyncLoop(
             client,
             rooms,
             bookmark,
             hear,
             poll=self._poll,
-            patience=self._patience,
-            decryptor=way.ways.decryptor(way.tell),
+            backoff=self._patience,
+            decryptor=connection.ways.decryptor(connection.tell),
             order=order,
         )
         try:
@@ -164,25 +166,25 @@ class MatrixChat:
             await hearing.close()
 
     async def show(self, thread: Thread, card: Card) -> None:
-        way = await self._connected()
-        await way.gateway.show(await way.moving.place(thread), card)
+        way = await self._connection()
+        await way.gateway.show(await way.moving.current_thread(thread), card)
 
     async def open(self, thread: Thread, card: Card) -> Thread:
-        way = await self._connected()
-        return await way.gateway.open(await way.moving.place(thread), card)
+        way = await self._connection()
+        return await way.gateway.open(await way.moving.current_thread(thread), card)
 
     async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
-        way = await self._connected()
-        await way.gateway.whisper(await way.moving.place(thread), person, card)
+        way = await self._connection()
+        await way.gateway.whisper(await way.moving.current_thread(thread), person, card)
 
-    async def _connected(self) -> _Connected:
+    async def _connection(self) -> _Connected:
         async with self._connecting:
             if self._way is None:
-                self._way = await self._enter()
+                self._way = await self._connect()
                 self._left.push_async_callback(self._way.left.aclose)
             return self._way
 
-    async def _enter(self) -> _Connected:
+    async def _connect(self) -> _Connected:
         async with AsyncExitStack() as left:
             entered = await log_in(self._access, self._folder)
             left.push_async_callback(log_out, entered)
@@ -192,7 +194,7 @@ class MatrixChat:
             if entered.problem:
                 # without keys the bot says so in clear text, and sends nothing else in clear
                 plain = self._gateway(entered, NO_ENCRYPTOR, left)
-            tell = UnreadableNotices(plain, self._ledger).tell
+            tell = UnreadableNotices(plain, self._ledger).notify
             moving = MovedRooms(entered.client, gateway, self._ledger, self._moves, self._welcome)
             return _Connected(entered, found, gateway, moving, tell, left.pop_all())
 
@@ -205,7 +207,7 @@ class MatrixChat:
             self._turns,
             self._roots,
             encryptor=encryptor,
-            by_words=self._by_words,
+            typed_verbs=self._by_words,
         )
         left.push_async_callback(gateway.close)
         return gateway
@@ -216,7 +218,7 @@ async def _display_name(client: AsyncClient) -> str:
     tolerates.
     """
     try:
-        told = await ask("Asking for my name", client.get_displayname())
+        told = await json_answer("Asking for my name", client.get_displayname())
     except PortError:
         return ""
     name = told.get("displayname")
@@ -243,7 +245,7 @@ class UnreadableNotices:
     def __init__(self, gateway: MatrixGateway, ledger: PostingLedger) -> None:
         self._gateway, self._ledger = gateway, ledger
 
-    async def tell(self, room: str, event: MatrixEvent, code: str) -> None:
+    async def notify(self, room: str, event: MatrixEvent, code: str) -> None:
         """Report an unreadable message. An empty `code` means that nothing can be read in the room at all."""
         if not code:
             thread = Thread(platform=PLATFORM, channel=room, root="")
@@ -258,4 +260,4 @@ class UnreadableNotices:
         threads.
         """
         thread = Thread(platform=PLATFORM, channel=room, root=related_event(event))
-        return thread if self._ledger.knows(thread) else thread.model_copy(update={"root": ""})
+        return thread if self._ledger.has_cards(thread) else thread.model_copy(update={"root": ""})

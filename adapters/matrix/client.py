@@ -19,7 +19,7 @@ from nio import AsyncClient, AsyncClientConfig
 from nio.responses import Response
 
 from adapters.bounded_http import new_session
-from adapters.http import LONGEST_WAIT, retry_after
+from adapters.http import MAX_WAIT, retry_after
 from bot.core.errors import PortError, Refused, Unavailable
 
 # The bot's account: an access token and the one device it belongs to.
@@ -80,7 +80,7 @@ async def check_access(access: MatrixAccess) -> str:
 
 async def _log_in(client: AsyncClient, access: MatrixAccess) -> None:
     client.access_token = access.access_token
-    told = await ask("Logging in to Matrix", client.whoami())
+    told = await json_answer("Logging in to Matrix", client.whoami())
     if told.get("user_id") != access.user_id:
         reason = f"The Matrix access token is one of {told.get('user_id')}, not {access.user_id}."
         raise Refused(reason, _WRONG_ACCOUNT)
@@ -96,7 +96,7 @@ async def _log_in(client: AsyncClient, access: MatrixAccess) -> None:
 Json = dict[str, Any]
 
 _ANSWER_SECONDS = 60.0
-_LONGEST_REASON = 200
+_MAX_REASON_LENGTH = 200
 """The most characters kept of a homeserver's error message."""
 _SIGNED_OUT_CODES = frozenset(
     ("M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_USER_DEACTIVATED", "M_USER_LOCKED")
@@ -112,11 +112,11 @@ class SignedOut(Refused):
     """The account is no longer logged in: nothing works until an operator changes that."""
 
 
-class NotThere(Refused):
+class NotFound(Refused):
     """The homeserver has no such resource."""
 
 
-async def ask(
+async def json_answer(
     what: str, call: Awaitable[Response | ClientResponse], seconds: float = _ANSWER_SECONDS
 ) -> Json:
     """Await a call of nio and return the JSON of its answer. `what` begins the sentence that reports an error."""
@@ -137,31 +137,31 @@ async def _read_answer(what: str, answer: Response | ClientResponse) -> Json:
     if not isinstance(response, ClientResponse):
         raise TypeError(f"{type(answer).__name__} did not come over HTTP")
     told = _json_of(await response.read())
-    if found := problem_with(what, response.status, told, response.headers):
+    if found := error_in_answer(what, response.status, told, response.headers):
         raise found
     return told or {}
 
 
-def problem_with(
-    what: str, status: int, told: Json | None, headers: Mapping[str, str] | None = None
+def error_in_answer(
+    what: str, status: int, body: Json | None, headers: Mapping[str, str] | None = None
 ) -> PortError | None:
     """Return the error an answer stands for, or None if it is fine."""
-    code = told.get("errcode") if told else None
-    if told is None or code is None:
-        if status == HTTPStatus.OK and told is not None:
+    code = body.get("errcode") if body else None
+    if body is None or code is None:
+        if status == HTTPStatus.OK and body is not None:
             return None
         reason = f"{what} did not work: what answered ({status}) is no Matrix homeserver."
         return Unavailable(reason, _CHECK_ADDRESS, _retry_header(headers))
-    text = str(told.get("error", ""))[:_LONGEST_REASON]
+    text = str(body.get("error", ""))[:_MAX_REASON_LENGTH]
     if code in _SIGNED_OUT_CODES or status == HTTPStatus.UNAUTHORIZED:
         return SignedOut("The access token is no longer valid on the homeserver.", _LOG_IN_ANEW)
     if code == "M_LIMIT_EXCEEDED" or status == HTTPStatus.TOO_MANY_REQUESTS:
         reason = f"{what} must wait: the homeserver limits how much the bot may do."
-        return Unavailable(reason, retry_after=_milliseconds(told) or _retry_header(headers))
+        return Unavailable(reason, retry_after=_milliseconds(body) or _retry_header(headers))
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         reason = f"{what} did not work: the homeserver has a problem ({status} {code}: {text})."
         return Unavailable(reason, _CHECK_ADDRESS, _retry_header(headers))
-    refused = NotThere if code == "M_NOT_FOUND" else Refused
+    refused = NotFound if code == "M_NOT_FOUND" else Refused
     return refused(f"{what} was refused by the homeserver ({code}: {text}).")
 
 
@@ -178,7 +178,7 @@ def _milliseconds(told: Json) -> float | None:
     wait = told.get("retry_after_ms")
     if not isinstance(wait, int | float) or isinstance(wait, bool) or not wait >= 0:
         return None
-    return min(wait / 1000, LONGEST_WAIT)
+    return min(wait / 1000, MAX_WAIT)
 
 
 def _retry_header(headers: Mapping[str, str] | None) -> float | None:
@@ -193,7 +193,7 @@ _CLIENT_API = "/_matrix/client/v3/"
 LOGIN_REMEDY = "Put the password of the bot's account into MATRIX_PASSWORD."
 
 
-class PasswordWanted(Refused):
+class PasswordRequired(Refused):
     """The call needs the password of the account."""
 
 
@@ -204,31 +204,33 @@ class ClientApi:
         self._client = client
 
     async def call(self, what: str, method: str, path: str, body: Json | None = None) -> Json:
-        return await ask(what, self._send(method, path, body), _CALL_SECONDS)
+        return await json_answer(what, self._send(method, path, body), _CALL_SECONDS)
 
-    async def confirmed(self, what: str, method: str, path: str, body: Json, password: str) -> Json:
+    async def call_with_password(
+        self, what: str, method: str, path: str, body: Json, password: str
+    ) -> Json:
         """Make a call that the homeserver may want confirmed with the password.
 
         Raises PasswordWanted if it does and there is none.
         """
-        answer = await _any_answer(what, self._send(method, path, body))
+        answer = await _raw_answer(what, self._send(method, path, body))
         session = await _auth_session(answer)
         if session is None:
-            return await ask(what, _answered_already(answer))
+            return await json_answer(what, _resolved(answer))
         if not password:
-            raise PasswordWanted(f"{what} needs the password of the bot's account.", LOGIN_REMEDY)
+            raise PasswordRequired(f"{what} needs the password of the bot's account.", LOGIN_REMEDY)
         proof = {
             "type": "m.login.password",
             "identifier": {"type": "m.id.user", "user": self._client.user_id},
             "password": password,
             "session": session,
         }
-        answer = await _any_answer(what, self._send(method, path, {**body, "auth": proof}))
+        answer = await _raw_answer(what, self._send(method, path, {**body, "auth": proof}))
         if await _auth_session(answer) is not None:
-            raise PasswordWanted(
+            raise PasswordRequired(
                 f"{what} was refused: MATRIX_PASSWORD is not the password.", LOGIN_REMEDY
             )
-        return await ask(what, _answered_already(answer))
+        return await json_answer(what, _resolved(answer))
 
     def _send(self, method: str, path: str, body: Json | None) -> Awaitable[ClientResponse]:
         token = self._client.access_token
@@ -241,7 +243,7 @@ def quote_id(name: str) -> str:
     return quote(name, safe="")
 
 
-async def _any_answer(what: str, call: Awaitable[ClientResponse]) -> ClientResponse:
+async def _raw_answer(what: str, call: Awaitable[ClientResponse]) -> ClientResponse:
     """Return the response whatever its status; raise only if there is none."""
     answers: list[ClientResponse] = []
 
@@ -250,7 +252,7 @@ async def _any_answer(what: str, call: Awaitable[ClientResponse]) -> ClientRespo
         return answers[0]
 
     try:
-        await ask(what, keeping(), _CALL_SECONDS)
+        await json_answer(what, keeping(), _CALL_SECONDS)
     except PortError:
         if not answers or answers[0].status != HTTPStatus.UNAUTHORIZED:
             raise
@@ -266,7 +268,7 @@ async def _auth_session(answer: ClientResponse) -> str | None:
     return session if isinstance(session, str) else None
 
 
-async def _answered_already(answer: ClientResponse) -> ClientResponse:
+async def _resolved(answer: ClientResponse) -> ClientResponse:
     """Wrap a response that was received already, so that `ask` can check it."""
     return answer
 
@@ -277,7 +279,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-_LONGEST_NAMED = 300
+_MAX_RETRY_AFTER = 300
 """Seconds. Longer retry times named by a homeserver are ignored."""
 
 
@@ -286,7 +288,7 @@ class Backoff:
     shortest: float = 0.5
     longest: float = 10.0
 
-    async def until_done(self, what: str, call: Callable[[], Awaitable[T]]) -> T:
+    async def retry(self, what: str, call: Callable[[], Awaitable[T]]) -> T:
         """Call until it succeeds. The log records when the trouble begins and when it ends."""
         for tries, wait in enumerate(self.waits()):
             try:
@@ -294,7 +296,7 @@ class Backoff:
             except Unavailable as error:
                 if not tries:
                     log.warning("trouble", extra={"data": {"what": what, "reason": error.reason}})
-                await asyncio.sleep(pause_after(wait, error))
+                await asyncio.sleep(retry_delay(wait, error))
             else:
                 if tries:
                     log.info("trouble ended", extra={"data": {"what": what, "tries": tries}})
@@ -309,20 +311,20 @@ class Backoff:
             wait = min(wait * 2, self.longest)
 
 
-def pause_after(wait: float, error: Unavailable) -> float:
+def retry_delay(wait: float, error: Unavailable) -> float:
     """Return how long to wait after a failure: the time the server names, but no less than `wait`."""
-    return max(wait, min(error.retry_after or 0, _LONGEST_NAMED))
+    return max(wait, min(error.retry_after or 0, _MAX_RETRY_AFTER))
 
 
 # JSON written by others, made safe to be written down again. It may be nested deeper than the next parser can follow,
 # and contain half surrogate pairs that no file and no message accepts. A single event like that, kept by the
 # homeserver, would break every start of the bot.
 
-DEEPEST_JSON = 100
+MAX_JSON_DEPTH = 100
 """No meaningful Matrix event is nested nearly as deeply."""
 
 
-def prune_json(value: Any, levels: int = DEEPEST_JSON) -> Any:
+def prune_json(value: Any, levels: int = MAX_JSON_DEPTH) -> Any:
     """Return a copy with None in place of deeper levels and `?` in place of half surrogate pairs."""
     match value:
         case str():

@@ -17,9 +17,9 @@ from bot.core.errors import Unavailable
 
 MatrixEvent = dict[str, Any]
 ENCRYPTED = "m.room.encrypted"
-_EVENTS_KEPT = 20_000
+_MAX_EVENTS = 20_000
 """The most events of others whose order is remembered."""
-LONGEST_ID = 255
+MAX_ID_LENGTH = 255
 """The most characters a Matrix id may have."""
 
 
@@ -54,7 +54,7 @@ class EventOrder:
         self._theirs: OrderedDict[str, int] = OrderedDict()
         self._told = 0
 
-    def note(self, events: Iterable[MatrixEvent]) -> None:
+    def record(self, events: Iterable[MatrixEvent]) -> None:
         """Record all events of a response before any of them is handled, because one may wait for its key while later
         ones are handled.
         """
@@ -62,7 +62,7 @@ class EventOrder:
             self._told += 1
             kept = self._mine if event.get("sender") == self._me else self._theirs
             kept[str(event.get("event_id"))] = self._told
-            if len(self._theirs) > _EVENTS_KEPT:
+            if len(self._theirs) > _MAX_EVENTS:
                 self._theirs.popitem(last=False)
 
     def is_after(self, mine: str, theirs: str) -> bool:
@@ -88,29 +88,29 @@ def read_sync(told: dict[str, Any]) -> SyncBatch:
     if not isinstance(token, str) or not token:
         raise Unavailable("The homeserver answered a sync with something else.")
     timelines = {
-        room: _timeline(object_at(news, "timeline"))
+        room: _timeline(get_object(news, "timeline"))
         for kind in ("join", "leave")
-        for room, news in rooms_in(told, kind).items()
+        for room, news in rooms_of_kind(told, kind).items()
     }
     return SyncBatch(
         token,
         {room: found for room, found in timelines.items() if found.events or found.before},
         {
-            room: _events_of(object_at(news, "invite_state"))
-            for room, news in rooms_in(told, "invite").items()
+            room: _events_of(get_object(news, "invite_state"))
+            for room, news in rooms_of_kind(told, "invite").items()
         },
     )
 
 
 def to_device_events(told: dict[str, Any]) -> tuple[MatrixEvent, ...]:
     """Return the well-formed messages sent to the bot's device alone, possibly from another homeserver."""
-    events = _events_of(object_at(told, "to_device"))
+    events = _events_of(get_object(told, "to_device"))
     return tuple(event for event in events if isinstance(event.get("content"), dict))
 
 
-def rooms_in(told: MatrixEvent, kind: str) -> dict[str, MatrixEvent]:
+def rooms_of_kind(told: MatrixEvent, kind: str) -> dict[str, MatrixEvent]:
     """Return the rooms of a kind: join, leave or invite."""
-    news = object_at(told, "rooms", kind)
+    news = get_object(told, "rooms", kind)
     return {room: one for room, one in news.items() if isinstance(one, dict)}
 
 
@@ -119,22 +119,22 @@ def _timeline(told: MatrixEvent) -> Timeline:
     return Timeline(_events_of(told), before if isinstance(before, str) else "")
 
 
-def events_in(news: MatrixEvent, part: str) -> tuple[MatrixEvent, ...]:
+def room_events(news: MatrixEvent, part: str) -> tuple[MatrixEvent, ...]:
     """Return the events of a part of the room: state or timeline."""
-    return _events_of(object_at(news, part))
+    return _events_of(get_object(news, part))
 
 
 def _events_of(told: MatrixEvent) -> tuple[MatrixEvent, ...]:
-    return objects_in(told.get("events"))
+    return get_objects(told.get("events"))
 
 
 def related_event(event: MatrixEvent) -> str:
     """Return the id of the event it relates to; empty if there is none."""
-    root = object_at(event, "content", "m.relates_to").get("event_id")
-    return root if isinstance(root, str) and len(root) <= LONGEST_ID else ""
+    root = get_object(event, "content", "m.relates_to").get("event_id")
+    return root if isinstance(root, str) and len(root) <= MAX_ID_LENGTH else ""
 
 
-def objects_in(found: Any) -> tuple[MatrixEvent, ...]:
+def get_objects(found: Any) -> tuple[MatrixEvent, ...]:
     """Return the objects of a list from outside; other values are skipped."""
     return tuple(one for one in found if isinstance(one, dict)) if isinstance(found, list) else ()
 
@@ -142,14 +142,14 @@ def objects_in(found: Any) -> tuple[MatrixEvent, ...]:
 def memberships(events: Iterable[MatrixEvent]) -> Iterator[Membership]:
     """Yield the membership events among arbitrary events; malformed ones are skipped."""
     for event in events:
-        user, now = event.get("state_key"), object_at(event, "content").get("membership")
+        user, now = event.get("state_key"), get_object(event, "content").get("membership")
         of_member = event.get("type") == "m.room.member"
         if of_member and isinstance(user, str) and isinstance(now, str):
-            before = object_at(event, "unsigned", "prev_content").get("membership")
+            before = get_object(event, "unsigned", "prev_content").get("membership")
             yield Membership(user, now, changed=before != now)
 
 
-def object_at(told: MatrixEvent, *path: str) -> MatrixEvent:
+def get_object(told: MatrixEvent, *path: str) -> MatrixEvent:
     """Return the object at a path; empty if there is none."""
     for name in path:
         found = told.get(name)
@@ -159,13 +159,13 @@ def object_at(told: MatrixEvent, *path: str) -> MatrixEvent:
 
 def without_secrets(told: dict[str, Any]) -> dict[str, Any]:
     """Return the response without encrypted events and messages to this device."""
-    joined = {room: _without_encrypted(news) for room, news in rooms_in(told, "join").items()}
-    others = {**object_at(told, "rooms"), "join": joined}
+    joined = {room: _without_encrypted(news) for room, news in rooms_of_kind(told, "join").items()}
+    others = {**get_object(told, "rooms"), "join": joined}
     return {**told, "to_device": {"events": []}, "rooms": others}
 
 
 def _without_encrypted(news: dict[str, Any]) -> dict[str, Any]:
-    timeline = object_at(news, "timeline")
+    timeline = get_object(news, "timeline")
     if not timeline:
         return news
     events = [one for one in _events_of(timeline) if one.get("type") != ENCRYPTED]
@@ -175,9 +175,9 @@ def _without_encrypted(news: dict[str, Any]) -> dict[str, Any]:
 # What an event of a room means to the bot. Ignored: the bot's own events, notices (sent by other programs), state. Who
 # is addressed is decided by ids, never by names.
 
-_LATEST = 253_402_300_799_000
+_MAX_TIMESTAMP = 253_402_300_799_000
 """Milliseconds: the latest time a datetime can hold. A homeserver passes on whatever another server claims."""
-_NAME_WITHIN = 2000
+_NAME_SEARCH_LENGTH = 2000
 """A leading name is looked for only in this many characters, because a hostile message may be long."""
 _VARIANT = "\ufe0f"
 """Variation selector that asks for a coloured emoji. Clients differ in sending it; it has no other meaning."""
@@ -284,7 +284,7 @@ def interpret_event(room: str, event: MatrixEvent, me: BotIdentity) -> HeardEven
 
 def _message(room: str, event: MatrixEvent, me: BotIdentity) -> HeardMessage | HeardEdit | None:
     content, event_id = _object_in(event, "content"), _string(event, "event_id")
-    body = _words_of(content)
+    body = _message_text(content)
     relation = _object_in(content, "m.relates_to")
     if relation.get("rel_type") == "m.replace":
         target = _event_id(relation, "event_id")
@@ -316,7 +316,7 @@ def _message(room: str, event: MatrixEvent, me: BotIdentity) -> HeardMessage | H
 def _edit(room: str, event: MatrixEvent, target: str, me: BotIdentity) -> HeardEdit | None:
     # The new text is in `m.new_content`; the body beside it is for clients that do not support edits.
     content = _object_in(_object_in(event, "content"), "m.new_content")
-    body = _words_of(content)
+    body = _message_text(content)
     if body is None:
         return None
     text = _without_name(body, _string(content, "formatted_body"), me).strip()
@@ -348,7 +348,7 @@ def _redaction(room: str, event: MatrixEvent) -> Redaction | None:
     )
 
 
-def _words_of(content: MatrixEvent) -> str | None:
+def _message_text(content: MatrixEvent) -> str | None:
     """Return the text of a message, or the caption of a picture or file; None for other types."""
     kind, body = _string(content, "msgtype"), content.get("body")
     if not isinstance(body, str):
@@ -397,7 +397,7 @@ def _without_quotation(body: str) -> str:
 def _without_name(body: str, formatted: str, me: BotIdentity) -> str:
     """Remove a leading address of the bot: a link, its full id, or its name and a colon."""
     body = body.lstrip()
-    pill = _PILL.match(formatted[:_NAME_WITHIN])
+    pill = _PILL.match(formatted[:_NAME_SEARCH_LENGTH])
     if pill and me.user_id in _linked_ids(pill[1]):
         label = html.unescape(pill[2])
         for name in (f"[{label}](https://matrix.to/#/{me.user_id})", label):
@@ -413,7 +413,7 @@ def sent_at(event: MatrixEvent) -> datetime:
     """Return the time the homeserver gives for the event."""
     stamp = event.get("origin_server_ts")
     milliseconds = stamp if isinstance(stamp, int) else 0
-    return datetime.fromtimestamp(min(max(milliseconds, 0), _LATEST) / 1000, UTC)
+    return datetime.fromtimestamp(min(max(milliseconds, 0), _MAX_TIMESTAMP) / 1000, UTC)
 
 
 def _string(value: MatrixEvent, name: str) -> str:
@@ -424,7 +424,7 @@ def _string(value: MatrixEvent, name: str) -> str:
 def _event_id(value: MatrixEvent, name: str) -> str:
     """Return the event id in a field; empty if it is longer than an id can be."""
     found = _string(value, name)
-    return found if len(found) <= LONGEST_ID else ""
+    return found if len(found) <= MAX_ID_LENGTH else ""
 
 
 def _object_in(value: MatrixEvent, name: str) -> MatrixEvent:

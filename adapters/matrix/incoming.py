@@ -26,19 +26,19 @@ from adapters.matrix.events import (
 )
 from adapters.matrix.outgoing import MatrixGateway
 from adapters.matrix.reactions import (
+    already_counted_card,
     answered_card,
     choice_for,
-    choice_offered_in,
     confirmed_card,
-    counted_card,
-    elsewhere_card,
+    find_offered_choice,
+    find_typed_choice,
     follow_up_card,
-    in_words_card,
     is_confirmation,
     late_choice,
+    must_type_card,
     reaction_of,
     taken_back_card,
-    written_choice,
+    wrong_thread_card,
 )
 from adapters.matrix.storage import Click, Clicks, ClickState
 from adapters.posting import PlacedCard, PostingLedger
@@ -67,11 +67,11 @@ class IncomingEvents:
         files: MatrixFiles,
         deliver: Deliver,
         *,
-        may_ask: MayAsk = nobody_may_ask,
+        may_request: MayAsk = nobody_may_ask,
         order: EventOrder | None = None,
     ) -> None:
         self._order = order or EventOrder()
-        self._may_ask = may_ask
+        self._may_ask = may_request
         self._me = me
         self._ledger = ledger
         self._gateway = gateway
@@ -80,7 +80,7 @@ class IncomingEvents:
         self._saying = BackgroundReplies()
         self._clicking = ReactionHandler(ledger, clicks, gateway, deliver, self._saying)
 
-    async def hear(self, room: str, event: MatrixEvent, *, direct: bool) -> None:
+    async def handle_event(self, room: str, event: MatrixEvent, *, direct: bool) -> None:
         """Handle an event; irrelevant ones are ignored.
 
         Raises Unavailable if it must be handled again. `direct`: whether the room has only the user and the bot.
@@ -88,14 +88,14 @@ class IncomingEvents:
         try:
             match interpret_event(room, event, self._me):
                 case HeardMessage() as message:
-                    await self._message(message, direct=direct)
+                    await self._handle_message(message, direct=direct)
                 case HeardEdit() as edit:
-                    await self._edited(edit)
+                    await self._handle_edit(edit)
                 case Reaction() as reaction:
-                    await self._clicking.clicked(reaction, _person_of(reaction.sender))
+                    await self._clicking.handle_reaction(reaction, _person_of(reaction.sender))
                 case Redaction() as redaction:
-                    self._gateway.taken_away(redaction.room, redaction.target)
-                    await self._clicking.taken_back(redaction)
+                    self._gateway.note_redaction(redaction.room, redaction.target)
+                    await self._clicking.handle_redaction(redaction)
                 case _:
                     pass
         except Refused as refused:
@@ -105,25 +105,27 @@ class IncomingEvents:
     async def close(self) -> None:
         await self._saying.close()
 
-    async def _message(self, message: HeardMessage, *, direct: bool) -> None:
+    async def _handle_message(self, message: HeardMessage, *, direct: bool) -> None:
         thread, within = self._thread_of(message, direct=direct)
         command = parse_command(message.text)
         called = message.text.startswith("!") and command is not None
         mention = message.mention or called or (direct and not within)
         if within:
-            self._gateway.talked(thread)
+            self._gateway.note_talk(thread)
         elif not mention:
-            await self._clicking.misplaced(message, _person_of(message.sender))
-        if not mention and (not within or message.to_others or not self._says(message, thread)):
+            await self._clicking.redirect_to_thread(message, _person_of(message.sender))
+        if not mention and (
+            not within or message.to_others or not self._has_content(message, thread)
+        ):
             return
-        await self._take(thread, message, command, mention=mention, within=within)
-        self._saying.sign(self._gateway.seen(thread, message.event_id))
+        await self._deliver_message(thread, message, command, mention=mention, within=within)
+        self._saying.send_receipt(self._gateway.mark_read(thread, message.event_id))
 
-    def _says(self, message: HeardMessage, thread: Thread) -> bool:
+    def _has_content(self, message: HeardMessage, thread: Thread) -> bool:
         # A file without text counts only where the bot takes part; people exchange many files.
-        return bool(message.text) or (message.file is not None and self._ledger.knows(thread))
+        return bool(message.text) or (message.file is not None and self._ledger.has_cards(thread))
 
-    async def _take(
+    async def _deliver_message(
         self,
         thread: Thread,
         message: HeardMessage,
@@ -140,7 +142,7 @@ class IncomingEvents:
             await self._deliver(thread, event)
             return
         unseen = self._ledger.unseen(thread, lambda card: self._order.is_after(card, id))
-        if within and message.text and await self._chooses(thread, message, by, unseen):
+        if within and message.text and await self._is_choice(thread, message, by, unseen):
             return
         # no file is fetched for a stranger: the gate, which refuses, comes after that
         fetched = message.file if self._may_ask(thread, by) else None
@@ -156,18 +158,18 @@ class IncomingEvents:
         )
         if await self._deliver(thread, said) and mention:
             # only for people with permission: strangers must not fill the memory
-            self._gateway.remember_root(thread, message.sender)
+            self._gateway.remember_owner(thread, message.sender)
 
-    async def _chooses(
+    async def _is_choice(
         self, thread: Thread, message: HeardMessage, by: Person, unseen: tuple[str, ...]
     ) -> bool:
-        answers = await self._clicking.answers(thread, message, by)
-        return answers or await self._clicking.chosen_in_words(thread, message, by, unseen)
+        answers = await self._clicking.take_answer(thread, message, by)
+        return answers or await self._clicking.take_typed_choice(thread, message, by, unseen)
 
-    async def _edited(self, edit: HeardEdit) -> None:
+    async def _handle_edit(self, edit: HeardEdit) -> None:
         # Only the request itself can be edited, by its author: an edit does not say in which thread its message is.
         thread = Thread(platform=PLATFORM, channel=edit.room, root=edit.target)
-        if self._gateway.began(thread) == edit.sender:
+        if self._gateway.thread_owner(thread) == edit.sender:
             by = _person_of(edit.sender)
             event = Edited(id=edit.event_id, at=edit.at, by=by, of=edit.target, text=edit.text)
             await self._deliver(thread, event)
@@ -202,59 +204,61 @@ class ReactionHandler:
         clicks: Clicks,
         gateway: MatrixGateway,
         deliver: Deliver,
-        saying: BackgroundReplies,
+        replies: BackgroundReplies,
     ) -> None:
         self._ledger, self._clicks, self._gateway = ledger, clicks, gateway
-        self._deliver, self._saying = deliver, saying
+        self._deliver, self._saying = deliver, replies
 
-    async def clicked(self, reaction: Reaction, by: Person) -> None:
+    async def handle_reaction(self, reaction: Reaction, by: Person) -> None:
         placed = self._ledger.by_message(reaction.room, reaction.target)
         if placed is None:
             return
         choice = choice_for(placed, reaction.key)
         late = None if choice or is_confirmation(placed) else late_choice(placed, reaction.key)
         meant = choice or late
-        if meant is None or not await self._counts(reaction, meant):
+        if meant is None or not await self._still_exists(reaction, meant):
             return
         click = _click_of(reaction, placed, by, meant)
-        if meant.verb in await self._gateway.by_words(reaction.room):
+        if meant.verb in await self._gateway.typed_verbs(reaction.room):
             if choice:
-                await self._ask_for_words(click, placed)
+                await self._require_typing(click, placed)
         elif choice:
-            await self._chosen(click, placed)
+            await self._choose(click, placed)
         else:
             await self._press(click, placed)
 
-    async def chosen_in_words(
+    async def take_typed_choice(
         self, thread: Thread, message: HeardMessage, by: Person, unseen: tuple[str, ...] = ()
     ) -> bool:
         """Whether a message chose an offered choice by its text, in a room where reactions do not count.
 
         `unseen`: cards that came after the message.
         """
-        by_words = await self._gateway.by_words(message.room)
-        worded = written_choice(self._ledger.cards(thread), message.text, by_words)
+        by_words = await self._gateway.typed_verbs(message.room)
+        worded = find_typed_choice(self._ledger.cards(thread), message.text, by_words)
         if worded is None or worded.placed.key in unseen:
             return False
-        await self._chosen(_click_of(message, worded.placed, by, worded.choice), worded.placed)
+        await self._choose(_click_of(message, worded.placed, by, worded.choice), worded.placed)
         return True
 
-    async def misplaced(self, message: HeardMessage, by: Person) -> None:
+    async def redirect_to_thread(self, message: HeardMessage, by: Person) -> None:
         """Point out the right thread to a person who wrote a card's command in the room itself, so that they do not
         wait in vain.
         """
-        offer = choice_offered_in(self._ledger, message.room, message.text)
+        offer = find_offered_choice(self._ledger, message.room, message.text)
         if offer is None:
             return
         choice, thread = offer.choice, offer.placed.thread
         opened = Opened(id=message.event_id, at=message.at, by=by, verb=choice.verb)
         if await self._deliver(thread, opened):
             room = thread.model_copy(update={"root": ""})
-            await self._saying.say(self._gateway.whisper(room, by, elsewhere_card(choice, thread)))
+            await self._saying.send(
+                self._gateway.whisper(room, by, wrong_thread_card(choice, thread))
+            )
 
-    async def answers(self, thread: Thread, message: HeardMessage, by: Person) -> bool:
+    async def take_answer(self, thread: Thread, message: HeardMessage, by: Person) -> bool:
         """Whether the message is the text this person was asked for; if so, deliver it."""
-        click = self._clicks.asked(thread, by.id, message.at)
+        click = self._clicks.awaiting_answer(thread, by.id, message.at)
         if click is None:
             return False
         pressed = Pressed(
@@ -266,52 +270,52 @@ class ReactionHandler:
             text=message.text,
         )
         if not await self._deliver(thread, pressed):
-            self._clicks.become(click, ClickState.WITHDRAWN)
+            self._clicks.set_state(click, ClickState.WITHDRAWN)
             return True
-        self._clicks.become(click, ClickState.COUNTED)
+        self._clicks.set_state(click, ClickState.COUNTED)
         await self._whisper(click, answered_card(click.choice, click.reaction))
         return True
 
-    async def taken_back(self, redaction: Redaction) -> None:
-        click = self._clicks.of(redaction.target)
+    async def handle_redaction(self, redaction: Redaction) -> None:
+        click = self._clicks.find(redaction.target)
         if click is None or click.thread.channel != redaction.room:
             return
         if click.state is ClickState.ASKED:
-            self._clicks.become(click, ClickState.WITHDRAWN)
+            self._clicks.set_state(click, ClickState.WITHDRAWN)
             await self._whisper(click, taken_back_card(click.choice, click.reaction))
         elif click.state is ClickState.COUNTED and redaction.sender == click.by.id:
-            await self._whisper(click, counted_card(click.choice))
+            await self._whisper(click, already_counted_card(click.choice))
 
-    async def _counts(self, reaction: Reaction, choice: Choice) -> bool:
+    async def _still_exists(self, reaction: Reaction, choice: Choice) -> bool:
         """Whether the reaction still exists. A stop counts even if the homeserver does not answer."""
-        known = self._clicks.of(reaction.event_id)
+        known = self._clicks.find(reaction.event_id)
         if known and known.state is ClickState.WITHDRAWN:
             return False
         try:
-            return await self._gateway.stands(reaction.room, reaction.event_id)
+            return await self._gateway.event_exists(reaction.room, reaction.event_id)
         except Unavailable:
             if choice.verb is Verb.STOP:
                 return True
             raise
 
-    async def _chosen(self, click: Click, placed: PlacedCard) -> None:
+    async def _choose(self, click: Click, placed: PlacedCard) -> None:
         if card := follow_up_card(click.choice, click.reaction):
             await self._ask(click, card)
         else:
             await self._press(click, placed)
 
-    async def _ask_for_words(self, click: Click, placed: PlacedCard) -> None:
+    async def _require_typing(self, click: Click, placed: PlacedCard) -> None:
         opened = Opened(id=click.reaction, at=click.at, by=click.by, verb=click.choice.verb)
         if await self._deliver(click.thread, opened):
-            await self._whisper(click, in_words_card(placed, click.choice))
+            await self._whisper(click, must_type_card(placed, click.choice))
 
     async def _ask(self, click: Click, card: AnswerCard) -> None:
-        known = self._clicks.of(click.reaction)
+        known = self._clicks.find(click.reaction)
         if known and known.state is not ClickState.ASKED:
             return
         opened = Opened(id=click.reaction, at=click.at, by=click.by, verb=click.choice.verb)
         if await self._deliver(click.thread, opened):
-            self._clicks.keep(known or click)
+            self._clicks.record(known or click)
             await self._whisper(click, card)
 
     async def _press(self, click: Click, placed: PlacedCard) -> None:
@@ -322,14 +326,14 @@ class ReactionHandler:
         if not await self._deliver(placed.thread, pressed):
             return
         if choice.verb not in _SILENT_VERBS:
-            self._clicks.become(click, ClickState.COUNTED)
-        if first := self._clicks.of(reaction_of(placed)):
-            self._clicks.become(first, ClickState.COUNTED)
+            self._clicks.set_state(click, ClickState.COUNTED)
+        if first := self._clicks.find(reaction_of(placed)):
+            self._clicks.set_state(first, ClickState.COUNTED)
         if done := confirmed_card(placed, choice):
             await self._whisper(click, done)
 
     async def _whisper(self, click: Click, card: AnswerCard) -> None:
-        await self._saying.say(self._gateway.whisper(click.thread, click.by, card))
+        await self._saying.send(self._gateway.whisper(click.thread, click.by, card))
 
 
 def _click_of(
@@ -347,9 +351,9 @@ def _click_of(
 
 # Replies sent while events are handled: the room waits for them only briefly, then goes on.
 
-A_MOMENT = 1.0
+REPLY_WAIT_SECONDS = 1.0
 """Seconds that a room waits for a reply, which may take minutes: its next event may be a stop."""
-MOST_REPLIES = 20
+MAX_REPLIES = 20
 
 
 class BackgroundReplies:
@@ -358,12 +362,12 @@ class BackgroundReplies:
     def __init__(self) -> None:
         self._under_way: set[asyncio.Task[None]] = set()
 
-    async def say(self, words: Coroutine[None, None, None]) -> None:
+    async def send(self, reply: Coroutine[None, None, None]) -> None:
         """Send a reply; return once it is sent or late. An early error is raised, a late one logged."""
-        task = asyncio.create_task(words)
-        full = len(self._under_way) >= MOST_REPLIES
+        task = asyncio.create_task(reply)
+        full = len(self._under_way) >= MAX_REPLIES
         try:
-            await asyncio.wait({task}, timeout=None if full else A_MOMENT)
+            await asyncio.wait({task}, timeout=None if full else REPLY_WAIT_SECONDS)
         except asyncio.CancelledError:
             task.cancel()
             raise
@@ -371,23 +375,23 @@ class BackgroundReplies:
             task.result()
             return
         self._under_way.add(task)
-        task.add_done_callback(self._said_late)
+        task.add_done_callback(self._log_late_error)
 
-    def sign(self, sign: Coroutine[None, None, None]) -> None:
+    def send_receipt(self, receipt: Coroutine[None, None, None]) -> None:
         """Send a receipt or similar without waiting. It is skipped if too many replies are under way."""
-        if len(self._under_way) >= MOST_REPLIES:
-            sign.close()
+        if len(self._under_way) >= MAX_REPLIES:
+            receipt.close()
             return
-        task = asyncio.create_task(sign)
+        task = asyncio.create_task(receipt)
         self._under_way.add(task)
-        task.add_done_callback(self._said_late)
+        task.add_done_callback(self._log_late_error)
 
     async def close(self) -> None:
         for task in self._under_way:
             task.cancel()
         await asyncio.gather(*self._under_way, return_exceptions=True)
 
-    def _said_late(self, task: asyncio.Task[None]) -> None:
+    def _log_late_error(self, task: asyncio.Task[None]) -> None:
         self._under_way.discard(task)
         if not task.cancelled() and (error := task.exception()):
             log.warning("not said", exc_info=error)
@@ -396,13 +400,13 @@ class BackgroundReplies:
 # Text files attached to a message: their size is checked first, and a file that cannot be read never prevents the
 # message from being handled.
 
-MOST_BYTES = 100_000
+MAX_FILE_BYTES = 100_000
 FILE_SECONDS = 15.0
 _LONGEST_NAME = 100
 _MEDIA = re.compile(r"mxc://([A-Za-z0-9.:\[\]-]{1,255})/([A-Za-z0-9_=-]{1,255})")
-_TOO_LARGE = f"it is larger than {MOST_BYTES // 1000} kB, and I read no more than that"
+_TOO_LARGE = f"it is larger than {MAX_FILE_BYTES // 1000} kB, and I read no more than that"
 _NO_TEXT = "I read text only, and this is none"
-_NOT_THERE = "the homeserver did not give it to me; please send it again"
+_FILE_MISSING = "the homeserver did not give it to me; please send it again"
 
 
 class MatrixFiles:
@@ -413,17 +417,17 @@ class MatrixFiles:
         """Return the text of the file, or the problem."""
         name = shown_name(file)
         media = _MEDIA.fullmatch(file.url)
-        if problem := why_unreadable(file):
+        if problem := file_problem(file):
             return Attached(name=name, problem=problem)
         if media is None:
-            return Attached(name=name, problem=_NOT_THERE)
+            return Attached(name=name, problem=_FILE_MISSING)
         try:
             async with asyncio.timeout(self._seconds):
                 data = await self._fetch(*media.groups())
             if file.lock:
                 data = encrypted_rooms.decrypt_file(data, file.lock)
         except (ClientError, OSError, TimeoutError):
-            return Attached(name=name, problem=_NOT_THERE)
+            return Attached(name=name, problem=_FILE_MISSING)
         except Refused as refused:
             return Attached(name=name, problem=refused.reason)
         return as_text(name, data)
@@ -436,11 +440,11 @@ class MatrixFiles:
             return await _read_bounded(answer)
 
 
-def why_unreadable(file: SentFile) -> str:
+def file_problem(file: SentFile) -> str:
     """Return why the file is not fetched; empty if it is. The size is what the sender claims."""
     if file.kind != "m.file":
         return _NO_TEXT
-    return _TOO_LARGE if file.size > MOST_BYTES else ""
+    return _TOO_LARGE if file.size > MAX_FILE_BYTES else ""
 
 
 def shown_name(file: SentFile) -> str:
@@ -466,6 +470,6 @@ async def _read_bounded(answer: ClientResponse) -> bytes:
     held = bytearray()
     async for chunk in answer.content.iter_chunked(2**14):
         held += chunk
-        if len(held) > MOST_BYTES:
+        if len(held) > MAX_FILE_BYTES:
             raise Refused(_TOO_LARGE)
     return bytes(held)

@@ -31,7 +31,7 @@ _SIGIL = re.compile(
 )
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _LANGUAGE = re.compile(r"[\w+#.-]{1,30}")
-_DEEPEST = 40
+_MAX_NESTING = 40
 """Nesting of lists and quotes. Beyond a hundred levels the parser drops text."""
 
 
@@ -66,7 +66,7 @@ def markdown_tokens(markdown: str) -> list[Token]:
 def markdown_html(markdown: str) -> str:
     parser = _parser()
     found = parser.parse(markdown)
-    if any(token.level > _DEEPEST for token in found):
+    if any(token.level > _MAX_NESTING for token in found):
         return code_html(markdown)
     shown = list(_without_tables(found, markdown.split("\n")))
     for token in shown:
@@ -155,12 +155,12 @@ def _with_addresses(children: list[Token]) -> Iterator[Token]:
             case "link_open":
                 label, address = "", str(token.attrs.get("href", ""))
                 token.attrs = {"href": address}
-                if _may_be_clicked(address):
+                if _is_safe_link(address):
                     yield token
             case "link_close" if address is not None:
-                if _may_be_clicked(address):
+                if _is_safe_link(address):
                     yield token
-                if not _may_be_clicked(address) or _pretends(label, address):
+                if not _is_safe_link(address) or _is_misleading_link(label, address):
                     yield _text(f" ({unquote(address)})")
                 address = None
             case "image":
@@ -171,7 +171,7 @@ def _with_addresses(children: list[Token]) -> Iterator[Token]:
                 yield token
 
 
-def _may_be_clicked(address: str) -> bool:
+def _is_safe_link(address: str) -> bool:
     """Whether the address is absolute and not taken for a Matrix user or room by clients."""
     try:
         parts = urlsplit(address)
@@ -183,7 +183,7 @@ def _may_be_clicked(address: str) -> bool:
     return not unquote(parts.fragment).startswith("/")
 
 
-def _pretends(label: str, address: str) -> bool:
+def _is_misleading_link(label: str, address: str) -> bool:
     """Whether the link text looks like another address than its target."""
     looks = "://" in label or label.strip().lower().startswith("www.")
     return looks and label.strip().rstrip("/") not in (address.rstrip("/"), unquote(address))
@@ -210,7 +210,7 @@ _SLICE = 200
 
 def split_markdown(markdown: str, size: SizeOf, room: int) -> Iterator[str]:
     """Split Markdown into pieces no larger than `room`."""
-    yield from _packed([markdown], size, room, (_sections, _blocks, _wrapped, _items, _lines))
+    yield from _packed([markdown], size, room, (_sections, _blocks, _split_wrapped, _items, _lines))
 
 
 def pack_units(units: Iterable[str], size: SizeOf, room: int) -> Iterator[str]:
@@ -218,12 +218,12 @@ def pack_units(units: Iterable[str], size: SizeOf, room: int) -> Iterator[str]:
     yield from _packed(units, size, room, ())
 
 
-def lines_of(text: str) -> list[str]:
+def split_lines(text: str) -> list[str]:
     """Return the lines with their ends. Only a line feed ends a line, as in the parser."""
     return _LINE.findall(text)
 
 
-def slices(text: str) -> list[str]:
+def fixed_slices(text: str) -> list[str]:
     """Split a text that has no better place for it."""
     return [text[at : at + _SLICE] for at in range(0, len(text), _SLICE)]
 
@@ -241,7 +241,7 @@ def _packed(
             yield held
         held, full = unit, needs
         if needs > room:
-            smaller = finer[0](unit, size, room) if finer else slices(unit)
+            smaller = finer[0](unit, size, room) if finer else fixed_slices(unit)
             *whole, held = _packed(smaller, size, room, finer[1:]) if len(unit) > 1 else (unit,)
             yield from whole
             full = size(held)
@@ -264,17 +264,17 @@ def _blocks(markdown: str, size: SizeOf, room: int) -> Iterator[str]:
 
 
 def _items(block: str, size: SizeOf, room: int) -> Iterator[str]:
-    lines = lines_of(block)
+    lines = split_lines(block)
     yield from _cut(block, [n for n, line in enumerate(lines) if _ITEM.match(line)])
 
 
 def _lines(block: str, size: SizeOf, room: int) -> Iterator[str]:
-    yield from lines_of(block)
+    yield from split_lines(block)
 
 
-def _wrapped(block: str, size: SizeOf, room: int) -> Iterator[str]:
+def _split_wrapped(block: str, size: SizeOf, room: int) -> Iterator[str]:
     """Split a code block or table and repeat its fence or head around each part."""
-    lines = lines_of(block)
+    lines = split_lines(block)
     fence = _FENCE.match(block)
     table = len(lines) > 1 and "|" in lines[0] and _RULER.fullmatch(lines[1].rstrip("\n"))
     if not fence and not table:
@@ -293,12 +293,12 @@ def _wrapped(block: str, size: SizeOf, room: int) -> Iterator[str]:
 
 
 def _short(line: str) -> list[str]:
-    return [line] if len(line) <= 10 * _SLICE else slices(line)
+    return [line] if len(line) <= 10 * _SLICE else fixed_slices(line)
 
 
 def _cut(markdown: str, tops: list[int]) -> Iterator[str]:
     """Yield the text between the given line numbers."""
-    lines = lines_of(markdown)
+    lines = split_lines(markdown)
     borders = sorted({0, *tops, len(lines)})
     for begin, end in itertools.pairwise(borders):
         yield "".join(lines[begin:end])

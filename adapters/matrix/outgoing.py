@@ -13,8 +13,8 @@ from urllib.parse import quote
 from nio import AsyncClient
 
 from adapters.matrix import sending
-from adapters.matrix.cards import notifies
-from adapters.matrix.client import SignedOut, ask
+from adapters.matrix.cards import causes_notification
+from adapters.matrix.client import SignedOut, json_answer
 from adapters.matrix.crypto.encrypted_rooms import NO_ENCRYPTOR, Encryptor
 from adapters.matrix.placement import CardPlacement
 from adapters.matrix.reactions import key_for_person
@@ -22,10 +22,10 @@ from adapters.matrix.sending import EventSender, SendQueue, WaitBounds
 from adapters.matrix.storage import ThreadOwners
 from adapters.posting import (
     PostingLedger,
-    Turns,
     Urgency,
+    WriteTurns,
     opened_thread,
-    root_entry,
+    root_ledger_key,
     thread_from_root,
     urgency_of,
 )
@@ -52,21 +52,21 @@ class MatrixGateway:
         self,
         client: AsyncClient,
         ledger: PostingLedger,
-        turns: Turns,
+        turns: WriteTurns,
         roots: ThreadOwners,
         *,
         encryptor: Encryptor = NO_ENCRYPTOR,
-        by_words: frozenset[Verb] = frozenset(),
+        typed_verbs: frozenset[Verb] = frozenset(),
     ) -> None:
         """`by_words`: verbs that a reaction does not trigger in encrypted rooms."""
-        self._client, self._by_words = client, by_words
+        self._client, self._by_words = client, typed_verbs
         line = SendQueue()
-        self._sender = EventSender(client, encryptor=encryptor, line=line)
+        self._sender = EventSender(client, encryptor=encryptor, queue=line)
         self._impatient = EventSender(client, encryptor=encryptor, longest_wait=0)
         self._signs = EventSender(client, _SIGN_SECONDS, longest_wait=0)
         self._ledger, self._turns, self._roots = ledger, turns, roots
-        self._busy = TypingSign(self._type)
-        self._statuses = StatusCards(turns, line, self._bring_status)
+        self._busy = TypingNotices(self._type)
+        self._statuses = StatusCards(turns, line, self._place_status)
         self._talk: set[str] = set()
         self._shut: set[str] = set()
         """Rooms the bot was removed from."""
@@ -80,32 +80,32 @@ class MatrixGateway:
 
     async def show(self, thread: Thread, card: Card, owner: str = "") -> None:
         """Post or edit the card. If it needs a person, `owner` is notified, or else whoever started the thread."""
-        self._look_whether_open(thread)
+        self._require_open(thread)
         if isinstance(card, StatusCard):
             await self._statuses.show(thread, card)
             return
         first = isinstance(card, ReceivedCard) and self._ledger.find(thread, card.key) is None
-        sender = self._sender.at(urgency_of(card))
-        by_words = await self.by_words(thread.channel)
+        sender = self._sender.with_urgency(urgency_of(card))
+        by_words = await self.typed_verbs(thread.channel)
         placing = CardPlacement(sender, self._ledger, thread, card, by_words=by_words)
-        if notifies(card):
-            placing.mention = self._told(owner or self._roots.owner(thread))
+        if causes_notification(card):
+            placing.mention = self._mention_for(owner or self._roots.owner(thread))
         async with self._turns.turn(thread.channel, urgency_of(card)):
             if first:
                 await self.react(thread)
             placing.anew = self._is_gone(thread, card)
             await self._write(placing)
         await self._finish(placing)
-        self._busy.shown(thread, card)
+        self._busy.note_card(thread, card)
         if placing.without_file:
-            await self.show(thread, _without_file(placing.without_file))
+            await self.show(thread, _files_refused_card(placing.without_file))
 
     async def open(self, thread: Thread, card: Card) -> Thread:
         """Post the card into the room itself, once, and return the thread below it.
 
         If the card is already there it is edited.
         """
-        self._look_whether_open(thread)
+        self._require_open(thread)
         async with self._turns.turn(thread.channel, urgency_of(card)):
             begun = opened_thread(self._ledger, thread, card) or await self._begin(thread, card)
         if owner := self._roots.owner(thread):
@@ -114,44 +114,49 @@ class MatrixGateway:
         return begun
 
     async def _begin(self, thread: Thread, card: Card) -> Thread:
-        room, root = root_entry(thread, card)
-        by_words = await self.by_words(room.channel)
+        room, root = root_ledger_key(thread, card)
+        by_words = await self.typed_verbs(room.channel)
         await CardPlacement(
             self._sender, self._ledger, room, root, begins=True, by_words=by_words
-        ).bring()
-        placed = self._ledger.wanted(room, root, lay_out(card).choices)
+        ).place()
+        placed = self._ledger.record_wanted(room, root, lay_out(card).choices)
         begun = thread_from_root(thread, placed.messages[0])
-        self._ledger.adopted(placed, begun, card)
+        self._ledger.record_adopted(placed, begun, card)
         return begun
 
     async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
         # Matrix rooms have no private messages, so this is a notice with the person's name.
-        self._look_whether_open(thread)
+        self._require_open(thread)
         own = card.model_copy(update={"key": key_for_person(card.key, person.id)})
         urgent = min(urgency_of(card), Urgency.ANSWER)
-        by_words = await self.by_words(thread.channel)
+        by_words = await self.typed_verbs(thread.channel)
         placing = CardPlacement(
-            self._sender.at(urgent), self._ledger, thread, own, to=person, by_words=by_words
+            self._sender.with_urgency(urgent),
+            self._ledger,
+            thread,
+            own,
+            to=person,
+            by_words=by_words,
         )
-        placing.mention = self._told(person.id)
+        placing.mention = self._mention_for(person.id)
         async with self._turns.turn(thread.channel, urgent):
             await self._write(placing)
         await self._finish(placing)
 
-    async def by_words(self, room: str) -> frozenset[Verb]:
+    async def typed_verbs(self, room: str) -> frozenset[Verb]:
         """Return the verbs that must be typed in this room; raise Unavailable if that cannot be found out now."""
         if self._by_words and await self._sender.is_encrypted(room):
             return self._by_words
         return frozenset()
 
-    def shut(self, room: str) -> None:
+    def block_room(self, room: str) -> None:
         """Record that the bot was removed from the room: nothing is sent there until it is back."""
         self._shut.add(room)
 
-    def back_in(self, room: str) -> None:
+    def unblock_room(self, room: str) -> None:
         self._shut.discard(room)
 
-    def _look_whether_open(self, thread: Thread) -> None:
+    def _require_open(self, thread: Thread) -> None:
         if thread.channel in self._shut:
             raise Refused(_PUT_OUT, _COME_BACK)
 
@@ -173,18 +178,22 @@ class MatrixGateway:
         """
         if thread.root and not self._ledger.by_message(thread.channel, thread.root):
             name = sending.transaction_id("heard", thread.key)
-            await self._try(self._sender.react(thread.channel, thread.root, HEARD_REACTION, name))
+            await self._send_optional(
+                self._sender.react(thread.channel, thread.root, HEARD_REACTION, name)
+            )
 
-    async def seen(self, thread: Thread, event_id: str) -> None:
+    async def mark_read(self, thread: Thread, event_id: str) -> None:
         """Send a read receipt."""
-        await self._try(self._signs.read(thread.channel, event_id, thread.root or "main"))
+        await self._send_optional(
+            self._signs.send_receipt(thread.channel, event_id, thread.root or "main")
+        )
 
-    async def stands(self, room: str, event_id: str) -> bool:
+    async def event_exists(self, room: str, event_id: str) -> bool:
         """Whether an event exists and was not redacted; raises Unavailable if that cannot be found out now."""
         path = f"/_matrix/client/v3/rooms/{quote(room, safe='')}/event/{quote(event_id, safe='')}"
         headers = {"Authorization": f"Bearer {self._client.access_token}"}
         try:
-            told = await ask(
+            told = await json_answer(
                 "Looking at a reaction", self._client.send("GET", path, headers=headers)
             )
         except SignedOut:
@@ -193,15 +202,15 @@ class MatrixGateway:
             return False
         return bool(told.get("content"))
 
-    def talked(self, thread: Thread) -> None:
+    def note_talk(self, thread: Thread) -> None:
         """Record that somebody wrote in the thread, so that the next status is posted below it.
 
         Threads without a card of the bot are ignored.
         """
-        if self._ledger.knows(thread):
+        if self._ledger.has_cards(thread):
             self._talk.add(thread.key)
 
-    def taken_away(self, room: str, event_id: str) -> None:
+    def note_redaction(self, room: str, event_id: str) -> None:
         """Record that a message was redacted."""
         if self._ledger.by_message(room, event_id):
             self._gone.add(event_id)
@@ -210,28 +219,28 @@ class MatrixGateway:
         placed = self._ledger.find(thread, card.key)
         return placed is not None and not self._gone.isdisjoint(placed.messages)
 
-    def remember_root(self, thread: Thread, sender: str) -> None:
+    def remember_owner(self, thread: Thread, sender: str) -> None:
         """Record who started the thread; they are mentioned when a person is needed."""
         self._roots.remember(thread, sender)
 
-    def began(self, thread: Thread) -> str:
+    def thread_owner(self, thread: Thread) -> str:
         """Return who started the thread; empty if unknown."""
         return self._roots.owner(thread)
 
-    async def _bring_status(self, thread: Thread, card: StatusCard) -> None:
+    async def _place_status(self, thread: Thread, card: StatusCard) -> None:
         talk = thread.key in self._talk and self._ledger.find(thread, card.key) is not None
         anew = talk or card.anew or self._is_gone(thread, card)
         self._talk.discard(thread.key)
-        await CardPlacement(self._impatient, self._ledger, thread, card, anew=anew).bring()
-        self._busy.shown(thread, card)
+        await CardPlacement(self._impatient, self._ledger, thread, card, anew=anew).place()
+        self._busy.note_card(thread, card)
 
-    def _told(self, person: str) -> str:
+    def _mention_for(self, person: str) -> str:
         return "" if person == self._sender.me else person
 
     async def _type(self, room: str, on: bool) -> None:
         await self._signs.typing(room, on=on)
 
-    async def _try(self, sign: Awaitable[None]) -> None:
+    async def _send_optional(self, sign: Awaitable[None]) -> None:
         """Send something inessential; an error is only logged."""
         try:
             await sign
@@ -239,7 +248,7 @@ class MatrixGateway:
             log.info("no sign", extra={"data": {"why": error.reason}})
 
 
-def _without_file(problem: str) -> Card:
+def _files_refused_card(problem: str) -> Card:
     # The fixed key makes this appear once per thread, however many files are refused.
     return AnswerCard(
         key="no-files",
@@ -251,7 +260,7 @@ def _without_file(problem: str) -> Card:
 # Status cards: of those that wait only the last is shown. While the homeserver limits the bot, a status comes after
 # everything else.
 
-BringStatus = Callable[[Thread, StatusCard], Awaitable[None]]
+PlaceStatus = Callable[[Thread, StatusCard], Awaitable[None]]
 """Posts or edits the card; raises Unavailable with a retry time if the homeserver limits the bot."""
 _Place = tuple[str, str]
 
@@ -259,8 +268,8 @@ _Place = tuple[str, str]
 class StatusCards:
     """Shows status cards; the owner must call `close`."""
 
-    def __init__(self, turns: Turns, line: SendQueue, bring: BringStatus) -> None:
-        self._turns, self._line, self._bring = turns, line, bring
+    def __init__(self, turns: WriteTurns, queue: SendQueue, place_card: PlaceStatus) -> None:
+        self._turns, self._line, self._bring = turns, queue, place_card
         self._newest: dict[_Place, StatusCard] = {}
         self._later: dict[_Place, asyncio.Task[None]] = {}
 
@@ -269,7 +278,7 @@ class StatusCards:
         self._newest[place] = card
         if place in self._later:
             return
-        if not await self._tried(thread, place, card):
+        if not await self._try_show(thread, place, card):
             self._later[place] = asyncio.create_task(self._show_later(thread, place))
 
     async def close(self) -> None:
@@ -282,14 +291,14 @@ class StatusCards:
     async def _show_later(self, thread: Thread, place: _Place) -> None:
         try:
             while card := self._newest.get(place):
-                await self._line.quiet()
-                await self._tried(thread, place, card)
+                await self._line.wait_until_calm()
+                await self._try_show(thread, place, card)
         except PortError as error:
             log.warning("no status", extra={"data": {"why": error.reason}})
         finally:
             del self._later[place]
 
-    async def _tried(self, thread: Thread, place: _Place, card: StatusCard) -> bool:
+    async def _try_show(self, thread: Thread, place: _Place, card: StatusCard) -> bool:
         """Whether the card is shown, or replaced by a newer one."""
         if not self._line.is_calm:
             return False
@@ -319,9 +328,9 @@ class StatusCards:
 # Shows a typing notice while the bot works, until it waits for a person or is done, renewed before it expires. It is
 # sent only when that changes and at intervals, not for every card, and errors are only logged.
 
-RENEWED_EVERY = 20.0
+RENEWAL_SECONDS = 20.0
 """Seconds. The notice is sent for thirty."""
-LONGEST_WITHOUT_SIGN = 300.0
+WORK_TIMEOUT = 300.0
 """Seconds without a card after which the bot no longer counts as working: a status would have come meanwhile."""
 _WAITING_PHASES = frozenset({Phase.CLARIFYING, Phase.APPROVING, Phase.DONE})
 
@@ -345,10 +354,10 @@ def is_at_work(card: Card) -> bool | None:
     return False if laid.choices and laid.tone in (Tone.NEEDS_YOU, Tone.FAILURE) else None
 
 
-class TypingSign:
+class TypingNotices:
     """Sends typing notices; the owner must call `close`."""
 
-    def __init__(self, typing: Typing, *, renewed: float = RENEWED_EVERY) -> None:
+    def __init__(self, typing: Typing, *, renewed: float = RENEWAL_SECONDS) -> None:
         self._typing, self._renewed = typing, renewed
         self._at_work: dict[str, dict[str, float]] = {}
         """By room: the threads in which the bot works, and when that was last seen."""
@@ -356,7 +365,7 @@ class TypingSign:
         self._changed = asyncio.Event()
         self._telling: asyncio.Task[None] | None = None
 
-    def shown(self, thread: Thread, card: Card) -> None:
+    def note_card(self, thread: Thread, card: Card) -> None:
         """Record that a card was shown in a thread."""
         state = is_at_work(card)
         threads = self._at_work.setdefault(thread.channel, {})
@@ -367,20 +376,20 @@ class TypingSign:
         if bool(threads) is not (thread.channel in self._shown):
             self._changed.set()
             if self._telling is None or self._telling.done():
-                self._telling = asyncio.create_task(self._tell())
+                self._telling = asyncio.create_task(self._send_notices())
 
     async def close(self) -> None:
         if self._telling:
             self._telling.cancel()
             await asyncio.wait({self._telling})
 
-    async def _tell(self) -> None:
+    async def _send_notices(self) -> None:
         """Send changes and renewals as long as the bot works anywhere."""
         due = set[str]()
         while self._at_work:
             self._changed.clear()
             for room in list(self._at_work):
-                await self._tell_room(room, due)
+                await self._send_notice(room, due)
             if not self._at_work:
                 return
             try:
@@ -390,8 +399,8 @@ class TypingSign:
             except TimeoutError:
                 due = set(self._shown)
 
-    async def _tell_room(self, room: str, due: set[str]) -> None:
-        oldest = asyncio.get_running_loop().time() - LONGEST_WITHOUT_SIGN
+    async def _send_notice(self, room: str, due: set[str]) -> None:
+        oldest = asyncio.get_running_loop().time() - WORK_TIMEOUT
         threads = {key: seen for key, seen in self._at_work[room].items() if seen > oldest}
         self._at_work[room] = threads
         on = bool(threads)

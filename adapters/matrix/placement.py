@@ -11,7 +11,7 @@ import logging
 from dataclasses import dataclass, field
 
 from adapters.matrix import sending
-from adapters.matrix.cards import MESSAGE_BYTES, Attachment, DrawnMessage, addressed, draw_card
+from adapters.matrix.cards import MESSAGE_BYTES, Attachment, DrawnMessage, draw_card, mention_person
 from adapters.matrix.client import SignedOut
 from adapters.matrix.reactions import seeded_keys
 from adapters.matrix.sending import EventSender, TooLarge
@@ -49,10 +49,10 @@ class ButtonSeeding:
         there = await self.sender.reactions(self.room, event_id)
         for key, button in there.items():
             if key not in wanted:
-                await self.take_away(button)
+                await self.redact(button)
         await self.seed(event_id, tuple(key for key in wanted if key not in there))
 
-    async def take_away(self, event_id: str) -> None:
+    async def redact(self, event_id: str) -> None:
         try:
             await self.sender.redact(self.room, event_id)
         except SignedOut:
@@ -61,7 +61,7 @@ class ButtonSeeding:
             log.warning("not redacted", extra={"data": {"event": event_id, "why": error.reason}})
 
 
-_SIZES_TRIED = (MESSAGE_BYTES, MESSAGE_BYTES // 2, MESSAGE_BYTES // 4)
+_MESSAGE_SIZES = (MESSAGE_BYTES, MESSAGE_BYTES // 2, MESSAGE_BYTES // 4)
 """Message sizes to try, for a homeserver that accepts less than others."""
 
 
@@ -93,7 +93,7 @@ class CardPlacement:
     _file: Attachment | None = field(default=None, init=False)
     _done: bool = field(default=False, init=False)
 
-    async def bring(self) -> None:
+    async def place(self) -> None:
         await self.write()
         await self.finish()
 
@@ -106,7 +106,7 @@ class CardPlacement:
     async def write(self) -> None:
         """Post or edit the messages."""
         self._before = self.ledger.find(self.thread, self.card.key)
-        self._placed = self.ledger.wanted(self.thread, self.card, lay_out(self.card).choices)
+        self._placed = self.ledger.record_wanted(self.thread, self.card, lay_out(self.card).choices)
         if self._placed.standing:
             self._done = True
             return
@@ -131,19 +131,19 @@ class CardPlacement:
         if self._file:
             await self._attach(self._file)
         await self._redact_withdrawn()
-        self.ledger.posted(self._placed, *self._ids)
+        self.ledger.record_posted(self._placed, *self._ids)
         self._done = True
 
     # ── messages ──
 
     async def _write(self) -> Attachment | None:
         """Write the messages and return the file to attach after them."""
-        for room in _SIZES_TRIED:
+        for room in _MESSAGE_SIZES:
             messages = await self._drawn(room)
             try:
-                await self._say(messages, room)
+                await self._write_messages(messages, room)
             except TooLarge:
-                if room == _SIZES_TRIED[-1]:
+                if room == _MESSAGE_SIZES[-1]:
                     raise
             else:
                 return messages[-1].file
@@ -154,12 +154,12 @@ class CardPlacement:
             # drawing a long document would block everything else
             messages = await asyncio.to_thread(draw_card, self.card, room)
         else:
-            messages = draw_card(self.card, room, by_words=self.by_words)
+            messages = draw_card(self.card, room, typed_verbs=self.by_words)
         if self.to is None:
             return messages
-        return (addressed(messages[0], self.to), *messages[1:])
+        return (mention_person(messages[0], self.to), *messages[1:])
 
-    async def _say(self, messages: tuple[DrawnMessage, ...], room: int) -> None:
+    async def _write_messages(self, messages: tuple[DrawnMessage, ...], room: int) -> None:
         for message in messages:
             if message.part < len(self._ids):
                 if self._placed.revision > 1 or room != MESSAGE_BYTES:
@@ -174,18 +174,18 @@ class CardPlacement:
             del self._ids[len(messages) :]
 
     async def _post(self, message: DrawnMessage, room: int) -> None:
-        name = self._name("post", message.part, room if room != MESSAGE_BYTES else "")
+        name = self._transaction_id("post", message.part, room if room != MESSAGE_BYTES else "")
         mention = "" if message.part else self.mention
         content = sending.message_content(message, self._root, mention)
         self._ids.append(
             await self.sender.send(self.thread.channel, "m.room.message", content, name)
         )
         self._posted_now = True
-        self._placed = self.ledger.begun(self._placed, *self._ids)
+        self._placed = self.ledger.record_partial(self._placed, *self._ids)
 
     async def _edit(self, message: DrawnMessage, room: int) -> None:
         placed = self._placed
-        name = self._name("edit", message.part, room, placed.revision, placed.digest)
+        name = self._transaction_id("edit", message.part, room, placed.revision, placed.digest)
         content = sending.edit_content(message, self._ids[message.part])
         await self.sender.send(self.thread.channel, "m.room.message", content, name)
 
@@ -194,7 +194,7 @@ class CardPlacement:
         """Return the root of the thread to post into; empty if there is none."""
         return self._ids[0] if self.begins and self._ids else self.thread.root
 
-    def _name(self, *what: str | int) -> str:
+    def _transaction_id(self, *what: str | int) -> str:
         # The generation keeps new messages from reusing the transaction ids of withdrawn ones.
         generation = self._withdrawn.revision if self._withdrawn else 0
         return sending.transaction_id(self.thread.key, self.card.key, generation, *what)
@@ -213,23 +213,23 @@ class CardPlacement:
         old = self._withdrawn
         pending = list(old.messages) if old and not old.standing else []
         card = AnswerCard(key=self._withdrawn_key, title=" ".join([*pending, *ids]))
-        entry = self.ledger.wanted(self.thread, card)
-        self._withdrawn = self.ledger.begun(entry, *pending, *ids)
+        entry = self.ledger.record_wanted(self.thread, card)
+        self._withdrawn = self.ledger.record_partial(entry, *pending, *ids)
 
     async def _redact_withdrawn(self) -> None:
         entry = self._withdrawn
         if entry is None or entry.standing:
             return
         for event_id in entry.messages:
-            await self._seeding.take_away(event_id)
-        self._withdrawn = self.ledger.posted(entry, *entry.messages)
+            await self._seeding.redact(event_id)
+        self._withdrawn = self.ledger.record_posted(entry, *entry.messages)
 
     # ── reaction buttons ──
 
     async def _set_buttons(self) -> None:
         """What can be chosen has a button, on the last message; what no longer can has none."""
         wanted, bearer, before = self._seeds(self._placed), self._ids[-1], self._before
-        if before is None or (before.standing and not before.choices) or self._fresh:
+        if before is None or (before.standing and not before.choices) or self._is_fresh:
             await self._seeding.seed(bearer, wanted)
             return
         if before.standing and before.messages[-1:] == (bearer,):
@@ -247,14 +247,14 @@ class CardPlacement:
         return seeded_keys(placed.choices, self.by_words)
 
     @property
-    def _fresh(self) -> bool:
+    def _is_fresh(self) -> bool:
         """The message with the buttons was posted just now, and cannot have any."""
         return self._posted_now and (self.anew or self._placed.revision == 1)
 
     @property
     def _seeding(self) -> ButtonSeeding:
         return ButtonSeeding(
-            self.sender.at(Urgency.BUTTONS), self.thread.channel, self._placed.revision
+            self.sender.with_urgency(Urgency.BUTTONS), self.thread.channel, self._placed.revision
         )
 
     # ── the file ──
@@ -265,7 +265,7 @@ class CardPlacement:
         Errors are only logged, because the messages already contain the whole document.
         """
         card = AnswerCard(key=f"{self.card.key} file", title=self._placed.digest)
-        entry = self.ledger.wanted(self.thread, card)
+        entry = self.ledger.record_wanted(self.thread, card)
         if entry.standing:
             return
         try:
@@ -282,4 +282,4 @@ class CardPlacement:
             if isinstance(error, Refused):
                 self.without_file = error.reason
         else:
-            self.ledger.posted(entry, event_id)
+            self.ledger.record_posted(entry, event_id)

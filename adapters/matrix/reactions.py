@@ -76,9 +76,9 @@ EMOJI = {
     Verb.INTENT_RUN: "🚀",
 }
 """Without U+FE0F: with it, clients would take the same button for another."""
-MOST_BUTTONS = 4
+MAX_BUTTONS = 4
 """The most reactions set by the bot per message. Each is an event and counts against the homeserver's rate limits."""
-LONGEST_KEY = 40
+MAX_KEY_LENGTH = 40
 NUMBERS = (*(f"{digit}\ufe0f\u20e3" for digit in range(1, 10)), "🔟")
 """With U+FE0F: a digit without it is drawn as text, and these are the reactions people click on."""
 _UNSEEDED = frozenset({Verb.LOG})
@@ -87,7 +87,7 @@ _THUMBS = {
     "👍": Choice(label="Helpful", verb=Verb.HELPFUL),
     "👎": Choice(label="Not helpful", verb=Verb.UNHELPFUL),
 }
-JUDGED_KIND = "summary"
+RATED_KIND = "summary"
 """The kind of card that thumbs are about. They have no buttons: whoever has nothing to say is not asked."""
 _AGREED = frozenset({"👍", "✔", "☑"})
 _STOP = frozenset({"🛑", "✋"})
@@ -107,15 +107,15 @@ class ReactionButton:
 
 
 def reaction_buttons(
-    choices: Sequence[Choice], by_words: frozenset[Verb] = frozenset()
+    choices: Sequence[Choice], typed_verbs: frozenset[Verb] = frozenset()
 ) -> tuple[ReactionButton, ...]:
     """Return a button for each choice, in order. `by_words`: verbs that must be typed here."""
     found: list[ReactionButton] = []
-    free = MOST_BUTTONS
+    free = MAX_BUTTONS
     taken: set[str] = set()
     for choice, emoji in zip(choices, _emoji_or_number(choices), strict=True):
         key = _distinct_key(taken, f"{emoji or EMOJI[choice.verb]} {_normalized_key(choice.label)}")
-        seeded = free > 0 and choice.verb not in _UNSEEDED and choice.verb not in by_words
+        seeded = free > 0 and choice.verb not in _UNSEEDED and choice.verb not in typed_verbs
         free -= seeded
         taken.add(key)
         found.append(ReactionButton(choice, emoji, key, seeded))
@@ -127,16 +127,16 @@ def button_keys(choices: Sequence[Choice]) -> tuple[str, ...]:
 
 
 def seeded_keys(
-    choices: Sequence[Choice], by_words: frozenset[Verb] = frozenset()
+    choices: Sequence[Choice], typed_verbs: frozenset[Verb] = frozenset()
 ) -> tuple[str, ...]:
     """The buttons the bot sets itself."""
-    return tuple(button.key for button in reaction_buttons(choices, by_words) if button.seeded)
+    return tuple(button.key for button in reaction_buttons(choices, typed_verbs) if button.seeded)
 
 
 def choice_for(placed: PlacedCard, key: str) -> Choice | None:
     """Return the choice a reaction on a card means, or None if there is none or more than one."""
     key = _normalized_key(key)
-    if placed.kind == JUDGED_KIND and key in _THUMBS:
+    if placed.kind == RATED_KIND and key in _THUMBS:
         return _THUMBS[key]
     offered = reaction_buttons(placed.choices)
     for button in offered:
@@ -174,10 +174,10 @@ def _emoji_or_number(choices: Sequence[Choice]) -> Iterator[str]:
 
 
 def _distinct_key(taken: set[str], text: str) -> str:
-    key = cut(text, LONGEST_KEY)
+    key = cut(text, MAX_KEY_LENGTH)
     number = 2
     while key in taken:
-        key = f"{cut(key, LONGEST_KEY - 4)} {number}"
+        key = f"{cut(key, MAX_KEY_LENGTH - 4)} {number}"
         number += 1
     return key
 
@@ -209,14 +209,14 @@ _END_MARKS = "….!。"
 
 
 @dataclass(frozen=True)
-class WrittenChoice:
+class TypedChoice:
     """A choice on a card that somebody typed."""
 
     placed: PlacedCard
     choice: Choice
 
 
-def words_for(button: ReactionButton) -> str:
+def typed_words(button: ReactionButton) -> str:
     """Return what to type for this choice."""
     if said := typed_equivalent(button.choice):
         return said
@@ -225,9 +225,9 @@ def words_for(button: ReactionButton) -> str:
     return _label(button).rstrip(_END_MARKS)
 
 
-def written_choice(
+def find_typed_choice(
     cards: Sequence[PlacedCard], text: str, verbs: frozenset[Verb]
-) -> WrittenChoice | None:
+) -> TypedChoice | None:
     """Return the choice that the text names, on the newest card that offers it.
 
     Commands and approvals are handled elsewhere.
@@ -237,14 +237,16 @@ def written_choice(
             button for button in reaction_buttons(placed.choices) if button.choice.verb in verbs
         )
         found = [
-            button.choice for button in offered if _normalized_words(text) in _wordings(button)
+            button.choice
+            for button in offered
+            if _normalized_words(text) in _accepted_words(button)
         ]
         if len(found) == 1:
-            return WrittenChoice(placed, found[0])
+            return TypedChoice(placed, found[0])
     return None
 
 
-def choice_offered_in(ledger: PostingLedger, room: str, text: str) -> WrittenChoice | None:
+def find_offered_choice(ledger: PostingLedger, room: str, text: str) -> TypedChoice | None:
     """Return the choice that the text names on a card of any thread in the room.
 
     Most messages are ruled out by their first word.
@@ -253,18 +255,20 @@ def choice_offered_in(ledger: PostingLedger, room: str, text: str) -> WrittenCho
     if not words or words.partition(" ")[0] not in CHOICE_WORDS:
         return None
     for thread in reversed(ledger.threads()):
-        for placed in ledger.offering(thread) if thread.channel == room and thread.root else ():
+        for placed in (
+            ledger.cards_with_choices(thread) if thread.channel == room and thread.root else ()
+        ):
             for choice in placed.choices:
                 if typed_equivalent(choice) == words:
-                    return WrittenChoice(placed, choice)
+                    return TypedChoice(placed, choice)
     return None
 
 
-def _wordings(button: ReactionButton) -> frozenset[str]:
+def _accepted_words(button: ReactionButton) -> frozenset[str]:
     if typed_equivalent(button.choice):
         return frozenset()
     return frozenset(
-        map(_normalized_words, (words_for(button), _label(button), button.choice.label))
+        map(_normalized_words, (typed_words(button), _label(button), button.choice.label))
     )
 
 
@@ -289,7 +293,7 @@ _NEXT = (
 )
 
 
-def follow_up_card(choice: Choice, mark: str) -> AnswerCard | None:
+def follow_up_card(choice: Choice, reaction_id: str) -> AnswerCard | None:
     """Return the card to show first, or None if the choice counts at once.
 
     `mark`: the id of the reaction, so that a reaction delivered twice asks only once.
@@ -297,13 +301,18 @@ def follow_up_card(choice: Choice, mark: str) -> AnswerCard | None:
     if choice.confirm:
         sure = choice.model_copy(update={"confirm": ""})
         return AnswerCard(
-            key=f"{_CONFIRM}{mark}", title=choice.confirm, tone=Tone.NEEDS_YOU, choices=(sure,)
+            key=f"{_CONFIRM}{reaction_id}",
+            title=choice.confirm,
+            tone=Tone.NEEDS_YOU,
+            choices=(sure,),
         )
     if choice.asks:
         prompt = _PROMPTS.get(choice.verb)
         body = () if prompt else (Text(text=_NEXT),)
         tone = Tone.PLAIN if prompt else Tone.NEEDS_YOU
-        return AnswerCard(key=f"{_ASK}{mark}", title=prompt or choice.asks, body=body, tone=tone)
+        return AnswerCard(
+            key=f"{_ASK}{reaction_id}", title=prompt or choice.asks, body=body, tone=tone
+        )
     return None
 
 
@@ -324,19 +333,21 @@ def reaction_of(placed: PlacedCard) -> str:
     return next((key.removeprefix(kind) for kind in (_CONFIRM, _ASK) if key.startswith(kind)), "")
 
 
-def answered_card(choice: Choice, mark: str) -> AnswerCard:
+def answered_card(choice: Choice, reaction_id: str) -> AnswerCard:
     """Return what the card that asked for a text says after the answer."""
-    return AnswerCard(key=f"{_ASK}{mark}", title=f"{choice.label.rstrip('….')}: I have your answer")
+    return AnswerCard(
+        key=f"{_ASK}{reaction_id}", title=f"{choice.label.rstrip('….')}: I have your answer"
+    )
 
 
-def taken_back_card(choice: Choice, mark: str) -> AnswerCard:
+def taken_back_card(choice: Choice, reaction_id: str) -> AnswerCard:
     """Return what the card that asked says after the choice was taken back."""
     kind = _CONFIRM if choice.confirm else _ASK
     title = f"{choice.label.rstrip('….')}: taken back, nothing happens"
-    return AnswerCard(key=f"{kind}{mark}", title=title)
+    return AnswerCard(key=f"{kind}{reaction_id}", title=title)
 
 
-def counted_card(choice: Choice) -> AnswerCard:
+def already_counted_card(choice: Choice) -> AnswerCard:
     """Return the reply to removing a reaction that has counted.
 
     Its key makes it appear once per choice, however often it is clicked.
@@ -346,7 +357,7 @@ def counted_card(choice: Choice) -> AnswerCard:
     return AnswerCard(key=f"counted:{choice.verb}:{choice.about}", title=title, body=body)
 
 
-def elsewhere_card(choice: Choice, thread: Thread) -> AnswerCard:
+def wrong_thread_card(choice: Choice, thread: Thread) -> AnswerCard:
     """Return the reply to a command typed in the room instead of its thread, shown once per thread and verb."""
     title = f"«{typed_equivalent(choice)}» counts in the thread that it is about. In the room itself I do not hear it."
     steps = Text(text="Write it there, or as a reply to my message; or click its chip.")
@@ -356,10 +367,12 @@ def elsewhere_card(choice: Choice, thread: Thread) -> AnswerCard:
     )
 
 
-def in_words_card(placed: PlacedCard, choice: Choice) -> AnswerCard:
+def must_type_card(placed: PlacedCard, choice: Choice) -> AnswerCard:
     """Return the reply to a reaction where only typed choices count, shown once per choice."""
     words = next(
-        words_for(button) for button in reaction_buttons(placed.choices) if button.choice == choice
+        typed_words(button)
+        for button in reaction_buttons(placed.choices)
+        if button.choice == choice
     )
     steps = Text(text=f"Write in this thread: {words}")
     return AnswerCard(

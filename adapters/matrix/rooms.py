@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from nio import AsyncClient
 
-from adapters.matrix.client import SignedOut, ask
+from adapters.matrix.client import SignedOut, json_answer
 from adapters.matrix.events import MatrixEvent, sent_at
 from adapters.matrix.outgoing import MatrixGateway
 from adapters.matrix.storage import RoomMove, RoomMoves, ThreadMove
@@ -49,7 +49,7 @@ class Invitation:
 
 
 @dataclass(frozen=True)
-class PutOut:
+class RemovedFromRoom:
     """Somebody removed the bot from the room."""
 
     by: str
@@ -66,7 +66,7 @@ class ReplacedRoom:
 
 
 @dataclass(frozen=True)
-class EnteredRoom:
+class JoinedRoom:
     """The bot has joined, for the first time or again."""
 
     by: str
@@ -95,14 +95,16 @@ def invitation(room: str, shown: Iterable[MatrixEvent], me: str) -> Invitation:
     return Invitation(room, inviter, direct, space)
 
 
-def may_join(invited: Invitation, welcome: MayJoin) -> bool:
+def accepts_invitation(invited: Invitation, may_join: MayJoin) -> bool:
     """Whether to accept an invitation. One without an inviter, or to a space, is never accepted."""
     if not invited.inviter or invited.space:
         return False
-    return welcome(invited.inviter, invited.room, invited.direct)
+    return may_join(invited.inviter, invited.room, invited.direct)
 
 
-def membership_change(event: MatrixEvent, me: str) -> PutOut | ReplacedRoom | EnteredRoom | None:
+def membership_change(
+    event: MatrixEvent, me: str
+) -> RemovedFromRoom | ReplacedRoom | JoinedRoom | None:
     """Return what an event changes in the bot's membership, or None."""
     content, by = _content(event), str(event.get("sender", ""))
     match event.get("type"), event.get("state_key"):
@@ -111,7 +113,7 @@ def membership_change(event: MatrixEvent, me: str) -> PutOut | ReplacedRoom | En
         case "m.room.member", key if key == me and by != me:
             membership = content.get("membership")
             if membership in ("leave", "ban"):
-                return PutOut(by, membership == "ban", str(content.get("reason") or ""))
+                return RemovedFromRoom(by, membership == "ban", str(content.get("reason") or ""))
         case "m.room.tombstone", "":
             return ReplacedRoom(by, str(content.get("replacement_room") or ""))
         case _:
@@ -119,14 +121,14 @@ def membership_change(event: MatrixEvent, me: str) -> PutOut | ReplacedRoom | En
     return None
 
 
-def _entered(event: MatrixEvent) -> EnteredRoom | None:
+def _entered(event: MatrixEvent) -> JoinedRoom | None:
     """Return the join, or None if the bot was a member before and only its profile changed."""
     unsigned = event.get("unsigned")
     told = unsigned if isinstance(unsigned, dict) else {}
     before = told.get("prev_content")
     if isinstance(before, dict) and before.get("membership") == "join":
         return None
-    return EnteredRoom(
+    return JoinedRoom(
         str(told.get("prev_sender") or ""), str(event.get("event_id", "")), sent_at(event)
     )
 
@@ -138,7 +140,7 @@ class RoomWatcher(Protocol):
         """`old` was replaced by `new`."""
         ...
 
-    async def came(self, room: str, entered: EnteredRoom) -> None:
+    async def came(self, room: str, entered: JoinedRoom) -> None:
         """The bot joined the room."""
         ...
 
@@ -151,15 +153,15 @@ class RoomMembership:
     def __init__(self, client: AsyncClient, welcome: MayJoin, watching: RoomWatcher) -> None:
         self._client, self._welcome, self._watching = client, welcome, watching
 
-    async def answer(self, invited: Invitation) -> None:
+    async def answer_invitation(self, invited: Invitation) -> None:
         """Join or decline. Safe to do twice."""
-        comes = may_join(invited, self._welcome)
+        comes = accepts_invitation(invited, self._welcome)
         data = {"room": invited.room, "by": invited.inviter, "space": invited.space}
         try:
             if comes:
-                await ask("Joining a room", self._client.join(invited.room), _JOIN_SECONDS)
+                await json_answer("Joining a room", self._client.join(invited.room), _JOIN_SECONDS)
             else:
-                await ask("Declining a room", self._client.room_leave(invited.room))
+                await json_answer("Declining a room", self._client.room_leave(invited.room))
         except SignedOut:
             raise
         except Refused as error:
@@ -168,14 +170,14 @@ class RoomMembership:
         else:
             log.info("joined" if comes else "declined", extra={"data": data})
 
-    async def notice(self, room: str, event: MatrixEvent) -> None:
+    async def handle_event(self, room: str, event: MatrixEvent) -> None:
         """Handle an event if it changes the bot's membership of the room."""
         match membership_change(event, self._client.user_id):
-            case PutOut(by, banned, reason):
+            case RemovedFromRoom(by, banned, reason):
                 data = {"room": room, "by": by, "banned": banned, "reason": reason}
                 log.warning("put out of a room", extra={"data": data})
                 await self._watching.put_out(room)
-            case EnteredRoom() as entered:
+            case JoinedRoom() as entered:
                 await self._watching.came(room, entered)
             case ReplacedRoom(by, new):
                 data = {"room": room, "by": by, "new": new}
@@ -194,9 +196,9 @@ def _content(event: MatrixEvent) -> MatrixEvent:
 # wherever its cards are shown. A successor named by an old room counts only if the new room names the old one, and if
 # somebody with permission invited the bot there.
 
-MOST_THREADS = 20
+MAX_THREADS = 20
 """The most threads per room in which the status is shown."""
-_FARTHEST = 10
+_MAX_MOVES = 10
 """The most successive replacements of a room that are followed."""
 _PLATFORM = "matrix"
 
@@ -213,30 +215,30 @@ class MovedRooms:
         self._client, self._gateway, self._ledger = client, gateway, ledger
         self._moves, self._welcome = moves, welcome
 
-    async def place(self, thread: Thread) -> Thread:
+    async def current_thread(self, thread: Thread) -> Thread:
         """Return the thread in which its cards are shown now. A new room's thread begins with a link to the old one."""
-        for _ in range(_FARTHEST):
+        for _ in range(_MAX_MOVES):
             move = self._moves.from_room(thread.channel)
-            if move is None or not self._counts(move):
+            if move is None or not self._is_confirmed(move):
                 break
-            thread = self._moves.now(thread) or await self._go_on(thread, move.new)
+            thread = self._moves.moved_to(thread) or await self._continue_in(thread, move.new)
         return thread
 
-    def origin(self, thread: Thread) -> Thread:
+    def original_thread(self, thread: Thread) -> Thread:
         """Return the original thread of a thread in a new room."""
-        for _ in range(_FARTHEST):
-            was = self._moves.was(thread)
+        for _ in range(_MAX_MOVES):
+            was = self._moves.moved_from(thread)
             move = self._moves.from_room(was.channel) if was else None
-            if was is None or move is None or not self._counts(move):
+            if was is None or move is None or not self._is_confirmed(move):
                 break
             thread = was
         return thread
 
-    def home(self, deliver: Deliver) -> Deliver:
+    def deliver_to_origin(self, deliver: Deliver) -> Deliver:
         """Wrap `deliver` so that events of a moved thread arrive as events of the original one."""
 
         async def delivered(thread: Thread, event: FromPeople) -> bool:
-            return await deliver(self.origin(thread), event)
+            return await deliver(self.original_thread(thread), event)
 
         return delivered
 
@@ -247,7 +249,7 @@ class MovedRooms:
         """Report the replacement in the old room, if that is still possible, and always to the operator."""
         known = self._moves.from_room(old)
         if known is None or known.new != new:
-            self._moves.keep(RoomMove(old=old, new=new))
+            self._moves.record(RoomMove(old=old, new=new))
         log.warning(
             "invite the bot into the new room, and add it to MATRIX_ROOMS",
             extra={"data": {"old": old, "new": new}},
@@ -261,15 +263,15 @@ class MovedRooms:
 
     def put_out(self, room: str) -> None:
         """Stop sending to the room."""
-        self._gateway.shut(room)
+        self._gateway.block_room(room)
 
-    async def came(self, room: str, entered: EnteredRoom, deliver: Deliver) -> None:
+    async def came(self, room: str, entered: JoinedRoom, deliver: Deliver) -> None:
         """Show the person who invited the bot the status of every unfinished session in the room."""
-        self._gateway.back_in(room)
-        for move in self._moves.into(room):
+        self._gateway.unblock_room(room)
+        for move in self._moves.moves_into(room):
             if not move.by and entered.by and await self._is_successor(move):
-                self._moves.keep(move.model_copy(update={"by": entered.by}))
-        for thread in list(self._unfinished(room))[-MOST_THREADS:]:
+                self._moves.record(move.model_copy(update={"by": entered.by}))
+        for thread in list(self._unfinished(room))[-MAX_THREADS:]:
             status = Commanded(
                 id=f"{entered.event_id}:{thread.root}",
                 at=entered.at,
@@ -280,23 +282,26 @@ class MovedRooms:
 
     def _unfinished(self, room: str) -> Iterator[Thread]:
         """Yield the original threads in which a choice is open."""
-        rooms = {room, *(move.old for move in self._moves.into(room) if self._counts(move))}
+        rooms = {
+            room,
+            *(move.old for move in self._moves.moves_into(room) if self._is_confirmed(move)),
+        }
         threads = [thread for thread in self._ledger.threads() if thread.channel in rooms]
-        waiting = (t for t in threads if t.root and self._ledger.offering(t))
-        yield from {one.key: one for one in map(self.origin, waiting)}.values()
+        waiting = (t for t in threads if t.root and self._ledger.cards_with_choices(t))
+        yield from {one.key: one for one in map(self.original_thread, waiting)}.values()
 
-    def _counts(self, move: RoomMove) -> bool:
+    def _is_confirmed(self, move: RoomMove) -> bool:
         return bool(move.by) and self._welcome(move.by, move.new, False)
 
-    async def _go_on(self, thread: Thread, new: str) -> Thread:
+    async def _continue_in(self, thread: Thread, new: str) -> Thread:
         if not thread.root:
             return thread.model_copy(update={"channel": new})
         link = Pointer(text="What was said before", thread=thread)
         card = AnswerCard(key=f"moved:{thread.root}", title="This goes on here", body=(link,))
         begun = await self._gateway.open(_room_thread(new), card)
-        if owner := self._gateway.began(thread):
-            self._gateway.remember_root(begun, owner)
-        self._moves.keep(ThreadMove(was=thread, now=begun))
+        if owner := self._gateway.thread_owner(thread):
+            self._gateway.remember_owner(begun, owner)
+        self._moves.record(ThreadMove(was=thread, now=begun))
         return begun
 
     async def _is_successor(self, move: RoomMove) -> bool:
@@ -305,7 +310,7 @@ class MovedRooms:
         headers = {"Authorization": f"Bearer {self._client.access_token}"}
         call = self._client.send("GET", path, headers=headers)
         try:
-            told = await ask("Looking at a new room", call)
+            told = await json_answer("Looking at a new room", call)
         except SignedOut:
             raise
         except Refused as refused:
@@ -323,7 +328,7 @@ class _MovingWatcher:
     async def replaced(self, old: str, new: str) -> None:
         await self.moving.replaced(old, new)
 
-    async def came(self, room: str, entered: EnteredRoom) -> None:
+    async def came(self, room: str, entered: JoinedRoom) -> None:
         await self.moving.came(room, entered, self.deliver)
 
     async def put_out(self, room: str) -> None:

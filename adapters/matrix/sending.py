@@ -22,14 +22,14 @@ from nio.api import ReceiptType
 from nio.responses import Response
 
 from adapters.matrix.cards import Attachment, DrawnMessage
-from adapters.matrix.client import Json, SignedOut, ask
+from adapters.matrix.client import Json, SignedOut, json_answer
 from adapters.matrix.crypto.encrypted_rooms import NO_ENCRYPTOR, Encryptor, encrypt_file
 from adapters.posting import Urgency
 from bot.core.errors import Refused, Unavailable
 
 # The sender keeps the room's turn while it waits, so that the order does not change.
 
-_LONGEST_WAIT = 60.0
+_MAX_WAIT = 60.0
 """Seconds. For longer rate limits the caller has to wait elsewhere."""
 _SEND_SECONDS = 30.0
 _UPLOAD_SECONDS = 120.0
@@ -56,21 +56,21 @@ class EventSender:
         client: AsyncClient,
         seconds: float = _SEND_SECONDS,
         *,
-        longest_wait: float = _LONGEST_WAIT,
+        longest_wait: float = _MAX_WAIT,
         encryptor: Encryptor = NO_ENCRYPTOR,
-        line: SendQueue | None = None,
+        queue: SendQueue | None = None,
     ) -> None:
         self._client, self._seconds = client, seconds
         self._bounds = WaitBounds(once=longest_wait)
         self._encryptor = encryptor
-        self._line = line or SendQueue()
+        self._line = queue or SendQueue()
         self._urgency = Urgency.PERSON
 
     @property
     def me(self) -> str:
         return self._client.user_id
 
-    def at(self, urgency: Urgency) -> EventSender:
+    def with_urgency(self, urgency: Urgency) -> EventSender:
         """Return a copy with another urgency."""
         other = copy(self)
         other._urgency = urgency
@@ -82,10 +82,10 @@ class EventSender:
         It is encrypted if the room is.
         """
         encrypting = partial(self._encryptor.encrypt, room, kind, content)
-        kind, content = await self._patiently(encrypting)
+        kind, content = await self._with_rate_limit(encrypting)
         path = f"/_matrix/client/v3/rooms/{quote(room, safe='')}/send/{kind}/{transaction}"
         body = json.dumps(content)
-        told = await self._told("Writing into the room", self._call("PUT", path, body))
+        told = await self._request("Writing into the room", self._call("PUT", path, body))
         return str(told["event_id"])
 
     async def react(self, room: str, event_id: str, key: str, transaction: str) -> None:
@@ -97,7 +97,7 @@ class EventSender:
 
     async def redact(self, room: str, event_id: str) -> None:
         transaction = transaction_id("redact", event_id)
-        await self._told(
+        await self._request(
             "Taking a message back",
             lambda: self._client.room_redact(room, event_id, tx_id=transaction),
         )
@@ -109,7 +109,7 @@ class EventSender:
         path = f"{place}/{quote(event_id, safe='')}/m.annotation/m.reaction?limit=100"
         since = ""
         for _ in range(_PAGES):
-            told = await self._told("Looking at reactions", self._call("GET", path + since))
+            told = await self._request("Looking at reactions", self._call("GET", path + since))
             for event in told.get("chunk", ()):
                 relation: Json = event.get("content", {}).get("m.relates_to", {})
                 if event.get("sender") == self.me and "key" in relation:
@@ -120,7 +120,7 @@ class EventSender:
         return found
 
     async def is_encrypted(self, room: str) -> bool:
-        return await self._patiently(partial(self._encryptor.is_encrypted, room))
+        return await self._with_rate_limit(partial(self._encryptor.is_encrypted, room))
 
     async def upload(self, room: str, name: str, data: bytes, mimetype: str) -> EventContent:
         """Upload a file and return its reference for a message.
@@ -142,12 +142,12 @@ class EventSender:
             )
             return answer
 
-        told = await self._told("Uploading a file", uploading, _UPLOAD_SECONDS)
+        told = await self._request("Uploading a file", uploading, _UPLOAD_SECONDS)
         return str(told["content_uri"])
 
-    async def read(self, room: str, event_id: str, root: str) -> None:
+    async def send_receipt(self, room: str, event_id: str, root: str) -> None:
         """Send a read receipt."""
-        await self._told(
+        await self._request(
             "Marking as read",
             lambda: self._client.update_receipt_marker(
                 room, event_id, ReceiptType.read, thread_id=root
@@ -155,21 +155,23 @@ class EventSender:
         )
 
     async def typing(self, room: str, *, on: bool) -> None:
-        await self._told("Showing that I write", lambda: self._client.room_typing(room, on))
+        await self._request("Showing that I write", lambda: self._client.room_typing(room, on))
 
     def _call(self, method: str, path: str, body: str | None = None) -> Call:
         headers = {"Authorization": f"Bearer {self._client.access_token}"}
         return lambda: self._client.send(method, path, body, headers)
 
-    async def _told(self, what: str, call: Call, seconds: float = 0) -> Json:
-        return await self._patiently(partial(_ask_exactly, what, call, seconds or self._seconds))
+    async def _request(self, what: str, call: Call, seconds: float = 0) -> Json:
+        return await self._with_rate_limit(
+            partial(_request_with_reason, what, call, seconds or self._seconds)
+        )
 
-    async def _patiently(self, call: Callable[[], Awaitable[T]]) -> T:
+    async def _with_rate_limit(self, call: Callable[[], Awaitable[T]]) -> T:
         # Rate limits are waited out, within bounds; urgent requests go first.
-        return await self._line.through(self._urgency, call, self._bounds)
+        return await self._line.send(self._urgency, call, self._bounds)
 
 
-async def _ask_exactly(what: str, call: Call, seconds: float) -> Json:
+async def _request_with_reason(what: str, call: Call, seconds: float) -> Json:
     """Make one request, and report more precisely than `ask` why it was refused."""
     kept: list[Response | ClientResponse] = []
 
@@ -178,7 +180,7 @@ async def _ask_exactly(what: str, call: Call, seconds: float) -> Json:
         return kept[0]
 
     try:
-        return await ask(what, keeping(), seconds)
+        return await json_answer(what, keeping(), seconds)
     except SignedOut:
         raise
     except Unavailable as error:
@@ -282,7 +284,7 @@ def _in_thread(root: str) -> EventContent:
 # One send queue per account while the homeserver limits its rate, across rooms: urgent requests first. A homeserver
 # counts per account. Without a limit nobody waits.
 
-BREATH = 1.0
+CALM_SECONDS = 1.0
 """Seconds in which a caller that was just served may send more, before the lowest priority has its turn."""
 
 
@@ -303,23 +305,23 @@ class SendQueue:
         self._numbers = itertools.count()
         self._served = False
         """Whether a queued request is under way."""
-        self._last = -BREATH
+        self._last = -CALM_SECONDS
         """When a queued request last ended."""
         self._patient: list[asyncio.Future[None]] = []
         """Callers with the lowest priority."""
         self._bell: asyncio.TimerHandle | None = None
 
     @property
-    def moves(self) -> bool:
+    def is_free(self) -> bool:
         """Whether nobody has to wait now."""
-        return not (self._waiting or self._served or self._left() > 0)
+        return not (self._waiting or self._served or self._seconds_left() > 0)
 
     @property
     def is_calm(self) -> bool:
         """Whether nobody has to wait and no queued caller was served just now."""
-        return self.moves and self._calm_in() <= 0
+        return self.is_free and self._seconds_until_calm() <= 0
 
-    async def through(
+    async def send(
         self, urgency: int, call: Callable[[], Awaitable[T]], bounds: WaitBounds = WaitBounds()
     ) -> T:
         """Call as soon as it is this caller's turn, and repeat after rate limits; the place among equal urgencies is
@@ -327,9 +329,9 @@ class SendQueue:
         """
         number, waited = next(self._numbers), 0.0
         while True:
-            in_line = not self.moves
+            in_line = not self.is_free
             if in_line:
-                await self._reach(urgency, number)
+                await self._wait_for_turn(urgency, number)
             try:
                 return await call()
             except Unavailable as error:
@@ -348,7 +350,7 @@ class SendQueue:
         """Hold all requests for so many seconds."""
         self._free_from = max(self._free_from, asyncio.get_running_loop().time() + seconds)
 
-    async def quiet(self) -> None:
+    async def wait_until_calm(self) -> None:
         """Wait until the queue is calm."""
         while not self.is_calm:
             mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -356,7 +358,7 @@ class SendQueue:
             self._call_next()
             await mine
 
-    async def _reach(self, urgency: int, number: int) -> None:
+    async def _wait_for_turn(self, urgency: int, number: int) -> None:
         mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         heapq.heappush(self._waiting, (urgency, number, mine))
         self._call_next()
@@ -377,7 +379,11 @@ class SendQueue:
             heapq.heappop(self._waiting)
         if self._served or not (self._waiting or self._patient):
             return
-        left = self._left() if self._waiting else max(self._left(), self._calm_in())
+        left = (
+            self._seconds_left()
+            if self._waiting
+            else max(self._seconds_left(), self._seconds_until_calm())
+        )
         if left > 0:
             self._bell = asyncio.get_running_loop().call_later(left, self._call_next)
             return
@@ -391,8 +397,8 @@ class SendQueue:
             if not one.done():
                 one.set_result(None)
 
-    def _left(self) -> float:
+    def _seconds_left(self) -> float:
         return self._free_from - asyncio.get_running_loop().time()
 
-    def _calm_in(self) -> float:
-        return self._last + BREATH - asyncio.get_running_loop().time()
+    def _seconds_until_calm(self) -> float:
+        return self._last + CALM_SECONDS - asyncio.get_running_loop().time()

@@ -43,7 +43,7 @@ class SyncBookmark:
         """Return the token, or None if this account was never read."""
         return self._since
 
-    def move(self, token: str) -> None:
+    def advance(self, token: str) -> None:
         # After a crash the previous token may be left; then some events are read again and recognised by their ids.
         if token != self._since:
             self._file.write(_SavedBookmark(self._user_id, self._device_id, token))
@@ -52,7 +52,7 @@ class SyncBookmark:
 
 # Who started each thread; they are mentioned when a person is needed there.
 
-OWNERS_KEPT = 5_000
+MAX_OWNERS = 5_000
 """Number of threads. In older ones nobody is mentioned."""
 
 
@@ -62,8 +62,8 @@ class ThreadOwners:
     def __init__(self, path: Path) -> None:
         self._file = JsonLines(path, tuple[str, str])
         found = dict(self._file.read())
-        self._owners = dict(list(found.items())[-OWNERS_KEPT:])
-        if len(found) > OWNERS_KEPT:
+        self._owners = dict(list(found.items())[-MAX_OWNERS:])
+        if len(found) > MAX_OWNERS:
             self._file.rewrite(self._owners.items())
 
     def remember(self, thread: Thread, owner: str) -> None:
@@ -111,7 +111,7 @@ class RoomMoves:
         for move in self._file.read():
             self._hold(move)
 
-    def keep(self, what: RoomMove | ThreadMove) -> None:
+    def record(self, what: RoomMove | ThreadMove) -> None:
         """Record it; on disk when this returns."""
         self._file.append(what)
         self._hold(what)
@@ -119,13 +119,13 @@ class RoomMoves:
     def from_room(self, old: str) -> RoomMove | None:
         return self._moves.get(old)
 
-    def into(self, new: str) -> tuple[RoomMove, ...]:
+    def moves_into(self, new: str) -> tuple[RoomMove, ...]:
         return tuple(move for move in self._moves.values() if move.new == new)
 
-    def now(self, thread: Thread) -> Thread | None:
+    def moved_to(self, thread: Thread) -> Thread | None:
         return self._now.get(thread.key)
 
-    def was(self, thread: Thread) -> Thread | None:
+    def moved_from(self, thread: Thread) -> Thread | None:
         return self._was.get(thread.key)
 
     def _hold(self, what: RoomMove | ThreadMove) -> None:
@@ -138,9 +138,9 @@ class RoomMoves:
 # What became of reactions: who was asked for a text or confirmation, and which have counted. So an answer is understood
 # after a restart, and whoever removes a reaction gets the right reply.
 
-CLICKS_KEPT = 2_000
+MAX_CLICKS = 2_000
 """Number of reactions. Nobody asks about older ones."""
-ASKED_FOR = timedelta(minutes=30)
+ANSWER_PERIOD = timedelta(minutes=30)
 """How long the next message of a person who was asked for a text counts as the answer."""
 
 
@@ -163,7 +163,7 @@ class Click(Fact):
     state: ClickState
 
     @property
-    def wants_words(self) -> bool:
+    def is_awaiting_text(self) -> bool:
         """Whether a text is awaited.
 
         Not for a change: anything said by anybody in a thread that waits for a change is one.
@@ -184,31 +184,31 @@ class Clicks:
         if len(found) > len(self._clicks):
             self._file.rewrite(self._clicks.values())
 
-    def of(self, reaction: str) -> Click | None:
+    def find(self, reaction: str) -> Click | None:
         return self._clicks.get(reaction)
 
-    def keep(self, click: Click) -> None:
+    def record(self, click: Click) -> None:
         """Record it; on disk when this returns."""
         if self._clicks.get(click.reaction) == click:
             return
         self._file.append(click)
         self._hold(click)
 
-    def become(self, click: Click, state: ClickState) -> None:
-        self.keep(click.model_copy(update={"state": state}))
+    def set_state(self, click: Click, state: ClickState) -> None:
+        self.record(click.model_copy(update={"state": state}))
 
-    def asked(self, thread: Thread, person: str, at: datetime) -> Click | None:
+    def awaiting_answer(self, thread: Thread, person: str, at: datetime) -> Click | None:
         """Return the reaction that a person's message answers, or None.
 
         Only the last question counts, for a limited time.
         """
         for click in reversed(self._clicks.values()):
-            if click.thread.key == thread.key and click.by.id == person and click.wants_words:
-                return click if at - click.at <= ASKED_FOR else None
+            if click.thread.key == thread.key and click.by.id == person and click.is_awaiting_text:
+                return click if at - click.at <= ANSWER_PERIOD else None
         return None
 
     def _hold(self, click: Click) -> None:
         self._clicks.pop(click.reaction, None)  # the most recently changed entry comes last
         self._clicks[click.reaction] = click
-        while len(self._clicks) > CLICKS_KEPT:
+        while len(self._clicks) > MAX_CLICKS:
             del self._clicks[next(iter(self._clicks))]

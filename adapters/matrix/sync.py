@@ -21,7 +21,7 @@ from nio import AsyncClient
 from nio.responses import SyncResponse
 
 from adapters.matrix import events as matrix_events
-from adapters.matrix.client import Backoff, Json, SignedOut, ask, quote_id
+from adapters.matrix.client import Backoff, Json, SignedOut, json_answer, quote_id
 from adapters.matrix.crypto.encrypted_rooms import NO_DECRYPTOR, Decryptor
 from adapters.matrix.events import EventOrder, MatrixEvent, SyncBatch, Timeline, without_secrets
 from adapters.matrix.rooms import RoomMembership, invitation
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-Hear = Callable[[str, MatrixEvent], Awaitable[None]]
+HandleEvent = Callable[[str, MatrixEvent], Awaitable[None]]
 """Called with a room id and an event, which is accepted when this returns; after Unavailable it is called again."""
 
 _PAGE = 100
@@ -40,7 +40,7 @@ _PAGE = 100
 _ALL_STATE_SECONDS = 180
 _NOTHING: Json = {"types": []}
 _QUIET: Json = {"presence": _NOTHING}
-_NO_PAST: Json = {**_QUIET, "room": {"timeline": {"limit": 0}, "ephemeral": _NOTHING}}
+_NO_HISTORY_FILTER: Json = {**_QUIET, "room": {"timeline": {"limit": 0}, "ephemeral": _NOTHING}}
 _INVITES: Json = {
     **_QUIET,
     "account_data": _NOTHING,
@@ -65,20 +65,25 @@ class SyncLoop:
         client: AsyncClient,
         rooms: RoomMembership,
         bookmark: SyncBookmark,
-        hear: Hear,
+        handle_event: HandleEvent,
         *,
         poll: float = 30,
         grace: float = 10,
         page: int = _PAGE,
-        patience: Backoff | None = None,
+        backoff: Backoff | None = None,
         decryptor: Decryptor = NO_DECRYPTOR,
         order: EventOrder | None = None,
     ) -> None:
-        self._client, self._rooms, self._bookmark, self._hear = client, rooms, bookmark, hear
+        self._client, self._rooms, self._bookmark, self._hear = (
+            client,
+            rooms,
+            bookmark,
+            handle_event,
+        )
         self._decryptor = decryptor
         self._order = order or EventOrder()
         self._poll, self._grace, self._size = poll, grace, page
-        self._patience = patience or Backoff()
+        self._patience = backoff or Backoff()
         self._from_join: set[str] = set()
         """Rooms whose invitations are older than the bot's first start."""
 
@@ -94,30 +99,32 @@ class SyncLoop:
         since = self._bookmark.since
         every_state = since is not None
         if since is None:
-            started = await self._patiently("the first sync", self._begin)
+            started = await self._retry("the first sync", self._first_sync)
             self._from_join = set(started.invites)
             since = started.next_since
             # saved before the bot joins any room: events sent there must be found if the bot dies now
             await self._commit(since)
         else:
-            started = await self._patiently("looking for invitations", self._open_invites)
-        await queues.put(since, self._answers(started))
+            started = await self._retry("looking for invitations", self._open_invites)
+        await queues.enqueue(since, self._answers(started))
         while True:
-            await self._decryptor.keep_up()
+            await self._decryptor.send_pending()
             fetch = partial(self._fetch, since, every_state=every_state)
-            news = await self._patiently("listening", fetch)
-            await queues.put(news.next_since, [*self._waited_for(), *self._works(news, since)])
+            news = await self._retry("listening", fetch)
+            await queues.enqueue(
+                news.next_since, [*self._pending_works(), *self._works(news, since)]
+            )
             since, every_state = news.next_since, False
 
-    async def _begin(self) -> SyncBatch:
-        return await self._sync(_NO_PAST, _ALL_STATE_SECONDS, full_state="true")
+    async def _first_sync(self) -> SyncBatch:
+        return await self._sync(_NO_HISTORY_FILTER, _ALL_STATE_SECONDS, full_state="true")
 
     async def _open_invites(self) -> SyncBatch:
         # A homeserver reports an invitation once; unanswered ones are found by a sync without a token. nio's own sync
         # is not used, because it would take this for the newest state of all rooms.
         call = self._get_sync(_INVITES, _ALL_STATE_SECONDS)
         return matrix_events.read_sync(
-            await ask("Looking for invitations", call, _ALL_STATE_SECONDS)
+            await json_answer("Looking for invitations", call, _ALL_STATE_SECONDS)
         )
 
     async def _fetch(self, since: str, *, every_state: bool) -> SyncBatch:
@@ -138,7 +145,9 @@ class SyncLoop:
     async def _sync(self, wanted: Json, seconds: float, **query: str) -> SyncBatch:
         # The only place where events come in. Encrypted events are withheld from nio, because one that it cannot
         # decrypt would end the sync.
-        told = await ask("Listening to Matrix", self._get_sync(wanted, seconds, **query), seconds)
+        told = await json_answer(
+            "Listening to Matrix", self._get_sync(wanted, seconds, **query), seconds
+        )
         news = matrix_events.read_sync(told)
         await self._decryptor.took(told)
         with _logging_bugs("an answer to a sync"):
@@ -157,7 +166,7 @@ class SyncLoop:
 
     def _works(self, news: SyncBatch, since: str) -> Iterator[tuple[str, RoomWork]]:
         for room, timeline in news.timelines.items():
-            yield room, partial(self._tell, room, timeline, since)
+            yield room, partial(self._handle_timeline, room, timeline, since)
         yield from self._answers(news)
 
     def _answers(self, news: SyncBatch) -> Iterator[tuple[str, RoomWork]]:
@@ -167,34 +176,34 @@ class SyncLoop:
     async def _answer(self, room: str, shown: tuple[MatrixEvent, ...]) -> None:
         with _logging_bugs("an invitation"):
             invited = invitation(room, shown, self._client.user_id)
-            await self._patiently("an invitation", partial(self._rooms.answer, invited))
+            await self._retry("an invitation", partial(self._rooms.answer_invitation, invited))
 
-    async def _tell(self, room: str, timeline: Timeline, since: str) -> None:
+    async def _handle_timeline(self, room: str, timeline: Timeline, since: str) -> None:
         events = await self._complete(room, timeline, since)
-        self._order.note(events)
+        self._order.record(events)
         for event in events:
-            await self._tell_one(room, event)
+            await self._handle_event(room, event)
             with _logging_bugs("a change of a room", event):
-                noticing = partial(self._rooms.notice, room, event)
-                await self._patiently("a change of a room", noticing)
+                noticing = partial(self._rooms.handle_event, room, event)
+                await self._retry("a change of a room", noticing)
 
-    async def _tell_one(self, room: str, event: MatrixEvent) -> None:
+    async def _handle_event(self, room: str, event: MatrixEvent) -> None:
         with _logging_bugs("an event", event):
-            opening = partial(self._decryptor.open, room, event)
-            clear = await self._patiently("opening an event", opening)
+            opening = partial(self._decryptor.decrypt, room, event)
+            clear = await self._retry("opening an event", opening)
             if clear is None:
                 return  # unreadable, or waiting for its key
-            await self._patiently("taking an event", partial(self._hear, room, clear))
-        self._decryptor.heard(event)
+            await self._retry("taking an event", partial(self._hear, room, clear))
+        self._decryptor.mark_handled(event)
 
-    def _waited_for(self) -> Iterator[tuple[str, RoomWork]]:
-        for room, event in self._decryptor.due():
-            yield room, partial(self._tell_one, room, event)
+    def _pending_works(self) -> Iterator[tuple[str, RoomWork]]:
+        for room, event in self._decryptor.pending_events():
+            yield room, partial(self._handle_event, room, event)
 
     async def _complete(self, room: str, timeline: Timeline, since: str) -> list[MatrixEvent]:
         async def page(start: str, end: str) -> tuple[list[MatrixEvent], str]:
             read = partial(self._page, room, start, end)
-            return await self._patiently("reading what was missed", read)
+            return await self._retry("reading what was missed", read)
 
         try:
             from_join = room in self._from_join
@@ -215,22 +224,22 @@ class SyncLoop:
         wanted = {"from": start, "dir": "b", "limit": str(self._size)} | (
             {"to": end} if end else {}
         )
-        told = await ask(
+        told = await json_answer(
             "Reading what was missed", self._get(f"rooms/{quote_id(room)}/messages", wanted)
         )
         before = told.get("end")
-        return list(matrix_events.objects_in(told.get("chunk"))), before if isinstance(
+        return list(matrix_events.get_objects(told.get("chunk"))), before if isinstance(
             before, str
         ) else ""
 
-    async def _patiently(self, what: str, call: Callable[[], Awaitable[T]]) -> T:
-        return await self._patience.until_done(what, call)
+    async def _retry(self, what: str, call: Callable[[], Awaitable[T]]) -> T:
+        return await self._patience.retry(what, call)
 
     async def _commit(self, token: str) -> None:
         async def move() -> None:
-            await asyncio.to_thread(self._bookmark.move, token)
+            await asyncio.to_thread(self._bookmark.advance, token)
 
-        await self._patiently("keeping the place", move)
+        await self._retry("keeping the place", move)
 
 
 @contextmanager
@@ -257,7 +266,7 @@ def _news_filter(page: int) -> Json:
 # newly joined room a homeserver returns much older messages; for the bot a room begins with its invitation, so that
 # messages sent with it are read, and none before.
 
-MOST_PAGES = 200
+MAX_PAGES = 200
 """Earlier events are skipped: a room may be flooded for days, and memory is limited."""
 FetchEvents = Callable[[str, str], Awaitable[tuple[list[MatrixEvent], str]]]
 """Returns the events before one token and after another (empty: no limit), newest first, and the token to continue from
@@ -270,7 +279,7 @@ async def complete_timeline(
 ) -> list[MatrixEvent]:
     """Return everything new since the last time, oldest first. `from_join`: a room begins when the bot joins it."""
     events, place, pages = list(timeline.events), timeline.before, 0
-    while place and pages < MOST_PAGES:
+    while place and pages < MAX_PAGES:
         pages += 1
         beginning = _beginning(events, me, from_join=from_join)
         if beginning is not None and beginning >= 0:
@@ -279,7 +288,7 @@ async def complete_timeline(
         more, further = await page(place, since if beginning is None else "")
         events[:0] = reversed(more)
         place = further if more and further != place else ""
-    if pages == MOST_PAGES and place:
+    if pages == MAX_PAGES and place:
         log.warning("more was said than is read again", extra={"data": {"events": len(events)}})
     return events[max(_beginning(events, me, from_join=from_join) or 0, 0) :]
 
@@ -324,7 +333,7 @@ def _membership_before(event: MatrixEvent) -> str | None:
 RoomWork = Callable[[], Awaitable[None]]
 CommitToken = Callable[[str], Awaitable[None]]
 
-_MOST_UNDER_WAY = 200
+_MAX_UNDER_WAY = 200
 """Above this number nothing new is fetched: the homeserver can keep more events than memory can."""
 
 
@@ -337,9 +346,9 @@ class RoomQueues:
         self._under_way = 0
         self._eased = asyncio.Event()
 
-    async def put(self, token: str, works: Iterable[tuple[str, RoomWork]]) -> None:
+    async def enqueue(self, token: str, works: Iterable[tuple[str, RoomWork]]) -> None:
         """Start the work of each room; return at once unless too much is under way."""
-        while self._under_way >= _MOST_UNDER_WAY:
+        while self._under_way >= _MAX_UNDER_WAY:
             self._eased.clear()
             await self._eased.wait()
         begun = [self._begin(room, work) for room, work in works]

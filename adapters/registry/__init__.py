@@ -1,5 +1,5 @@
 """The `.forge` folder of a repository: intents, drafts, observations and histories as files of people and of the bot."""
 
-from adapters.registry.registry import ForgeFolder
+from adapters.registry.registry import ForgeRegistry
 
-__all__ = ["ForgeFolder"]
+__all__ = ["ForgeRegistry"]

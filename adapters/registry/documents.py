@@ -15,7 +15,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from adapters.registry.yaml_text import (
     BrokenError,
-    decoded,
+    decode_text,
     new_document,
     one_line,
     read_mapping,
@@ -43,7 +43,7 @@ from bot.core.states import IntentStatus
 
 # An intent: the keys of F's format, then the bot's own, and whatever people add.
 
-LARGEST_INTENT = 64 * 1024
+MAX_INTENT_BYTES = 64 * 1024
 MOST_QUESTIONS = 50
 INTENT_ENDING = ".yaml"
 _TITLE, _BODY, _SHORT = 200, 20_000, 2_000
@@ -184,20 +184,20 @@ def _one_of(kind: type[S], data: Mapping[str, object], key: str, default: S) -> 
 
 # A draft: Markdown somebody wrote, optionally with YAML front matter between two lines of dashes.
 
-LARGEST_DRAFT = 64 * 1024
+MAX_DRAFT_BYTES = 64 * 1024
 DRAFT_ENDING = ".md"
-LONGEST_TITLE = 120
+MAX_TITLE_LENGTH = 120
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _MARK = re.compile(r"^[#>*\-\s]+")
 
 
 def read_draft(name: str, content: bytes) -> IntentDraft:
     """Parse a draft; raise BrokenError with the reason if it cannot become an intent."""
-    text = decoded(content)
+    text = decode_text(content)
     front = _FRONT.match(text)
     told = read_mapping(front[1].encode()) if front and front[1].strip() else {}
     body = (text[front.end() :] if front else text).strip()
-    title = one_line(scalar_text(told.get("title"), LONGEST_TITLE)) or _first_line(body)
+    title = one_line(scalar_text(told.get("title"), MAX_TITLE_LENGTH)) or _first_line(body)
     if not title:
         raise BrokenError("it says nothing")
     return IntentDraft(
@@ -218,7 +218,7 @@ def draft_digest(content: bytes) -> str:
 def _first_line(body: str) -> str:
     for one in body.splitlines():
         if text := one_line(_MARK.sub("", one)):
-            return text[:LONGEST_TITLE].rstrip()
+            return text[:MAX_TITLE_LENGTH].rstrip()
     return ""
 
 
@@ -226,12 +226,12 @@ def _first_line(body: str) -> str:
 
 OBSERVATIONS_FILE = "observations.yaml"
 LARGEST_OBSERVATIONS = 128 * 1024
-MOST_OBSERVATIONS = 500
+MAX_OBSERVATIONS = 500
 
 
 def read_observations(content: bytes) -> list[Observation]:
     """Return the entries with a text. Other entries are ignored."""
-    found = (_read_observation(entry) for entry in read_sequence(content)[:MOST_OBSERVATIONS])
+    found = (_read_observation(entry) for entry in read_sequence(content)[:MAX_OBSERVATIONS])
     return [one for one in found if one is not None]
 
 
@@ -304,7 +304,7 @@ def _observation_id(entry: Mapping[str, object]) -> str:
 
 # Histories: one file per ended session, below `.forge/knowledge/history`.
 
-LARGEST_HISTORY = 256 * 1024
+MAX_HISTORY_BYTES = 256 * 1024
 MOST_HISTORIES = 5_000
 HISTORY_ENDING = ".yaml"
 

@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
-from adapters.files import Disk, folder_below, read_plain
+from adapters.files import Disk, open_folder_below, read_regular_file
 from bot.core.errors import Refused, Unavailable
 
 FOLDER = ".forge"
-MOST_NAMES = 5_000
+MAX_NAME_TRIES = 5_000
 
 
 class ChangedError(Exception):
@@ -84,7 +84,7 @@ class RegistryFolder:
         """Move a file into another folder, under a free name. If it is gone it was moved before."""
         with self._opened(make=False) as at, into._opened(make=True) as there:
             stem, dot, end = name.rpartition(".")
-            for free in (name, *(f"{stem}-{n}{dot}{end}" for n in range(2, MOST_NAMES))):
+            for free in (name, *(f"{stem}-{n}{dot}{end}" for n in range(2, MAX_NAME_TRIES))):
                 try:
                     os.link(name, free, src_dir_fd=at, dst_dir_fd=there, follow_symlinks=False)
                 except FileExistsError:
@@ -100,7 +100,7 @@ class RegistryFolder:
         mode = 0o777 & ~self._umask if make else None
         try:
             parts = (FOLDER, *self._within)
-            with folder_below(self._top, parts, make=mode, exact=True, follow_top=True) as at:
+            with open_folder_below(self._top, parts, make=mode, exact=True, follow_top=True) as at:
                 yield at
         except FileNotFoundError as error:
             if not make:
@@ -128,7 +128,7 @@ class RegistryFolder:
 
     def _content(self, at: int, name: str, limit: int) -> bytes:
         try:
-            content = read_plain(name, limit + 1, folder=at)
+            content = read_regular_file(name, limit + 1, folder=at)
         except FileNotFoundError:
             raise
         except OSError as error:
@@ -145,4 +145,4 @@ def _temporary(name: str) -> str:
 
 def _listed(at: int) -> list[str]:
     with os.scandir(at) as entries:
-        return [entry.name for entry in islice(entries, MOST_NAMES)]
+        return [entry.name for entry in islice(entries, MAX_NAME_TRIES)]

@@ -28,13 +28,13 @@ from bot.core.states import IntentStatus
 from bot.core.text import sentences
 
 MOST_INTENTS = 500
-TRIES = 5
-TAKEN_FOLDER = "taken"
+MAX_TRIES = 5
+CONVERTED_FOLDER = "taken"
 """The folder for drafts that have become intents."""
 T = TypeVar("T")
 
 
-class ForgeFolder:
+class ForgeRegistry:
     """Implements the registry port. `umask`: the operator's own."""
 
     def __init__(self, *, umask: int = 0o022) -> None:
@@ -61,7 +61,7 @@ class ForgeFolder:
         return await self._done(lambda: self._change(repository, id, edit, seen, session))
 
     async def put_aside(self, repository: str, draft: IntentDraft) -> None:
-        await self._done(lambda: self._put_aside(repository, draft))
+        await self._done(lambda: self._archive_draft(repository, draft))
 
     async def noticed(self, repository: str) -> ObservationList:
         return await self._done(lambda: self._noticed(repository))
@@ -104,16 +104,16 @@ class ForgeFolder:
         wanted = filed.intent.id if documents.is_intent_id(filed.intent.id) else "intent"
         for number in range(1, MOST_INTENTS):
             id = wanted if number == 1 else f"{wanted}-{number}"
-            if self._is_same(folder, id, filed) or folder.create(
+            if self._was_added(folder, id, filed) or folder.create(
                 f"{id}{documents.INTENT_ENDING}", content
             ):
                 return id
         raise Refused(f"{folder.name} holds too many intents named {wanted}", "Clear some away.")
 
-    def _is_same(self, folder: RegistryFolder, id: str, filed: FiledIntent) -> bool:
+    def _was_added(self, folder: RegistryFolder, id: str, filed: FiledIntent) -> bool:
         """Whether this intent was already added, by its session, draft or observations."""
         try:
-            content = folder.read(f"{id}{documents.INTENT_ENDING}", documents.LARGEST_INTENT)
+            content = folder.read(f"{id}{documents.INTENT_ENDING}", documents.MAX_INTENT_BYTES)
             there = documents.read_intent(id, content) if content is not None else None
         except (PortError, BrokenError):
             return False
@@ -144,15 +144,15 @@ class ForgeFolder:
                 raise Refused(f"{id} is carried out in another session by now")
             return edit_mapping(content, lambda data: documents.change_intent(data, edit))
 
-        new = self._edit(folder, name, documents.LARGEST_INTENT, edited_now)
+        new = self._edit(folder, name, documents.MAX_INTENT_BYTES, edited_now)
         return documents.read_intent(id, new)
 
-    def _put_aside(self, repository: str, draft: IntentDraft) -> None:
+    def _archive_draft(self, repository: str, draft: IntentDraft) -> None:
         # A draft changed since it was read stays, and becomes an intent of its own.
         here = self._folder(repository, "intent-drafts")
-        content = here.read(draft.name, documents.LARGEST_DRAFT)
+        content = here.read(draft.name, documents.MAX_DRAFT_BYTES)
         if content is not None and documents.draft_digest(content) == draft.digest:
-            here.move(draft.name, self._folder(repository, "intent-drafts", TAKEN_FOLDER))
+            here.move(draft.name, self._folder(repository, "intent-drafts", CONVERTED_FOLDER))
 
     def _noticed(self, repository: str) -> ObservationList:
         folder = self._folder(repository)
@@ -176,7 +176,7 @@ class ForgeFolder:
             folder,
             documents.OBSERVATIONS_FILE,
             documents.LARGEST_OBSERVATIONS,
-            lambda content: edit_sequence(_fresh(content), change),
+            lambda content: edit_sequence(_without_flow_list(content), change),
         )
 
     def _keep_history(self, repository: str, name: str, history: History) -> None:
@@ -184,7 +184,7 @@ class ForgeFolder:
             self._folder(repository, "knowledge", "history"),
             f"{name}{documents.HISTORY_ENDING}",
         )
-        there = folder.read(file, documents.LARGEST_HISTORY) is not None
+        there = folder.read(file, documents.MAX_HISTORY_BYTES) is not None
         if not there and folder.create(file, documents.new_history(history)):
             return
 
@@ -192,14 +192,17 @@ class ForgeFolder:
             documents.change_history(data, history)
 
         self._edit(
-            folder, file, documents.LARGEST_HISTORY, lambda content: edit_mapping(content, changed)
+            folder,
+            file,
+            documents.MAX_HISTORY_BYTES,
+            lambda content: edit_mapping(content, changed),
         )
 
     def _edit(
         self, folder: RegistryFolder, name: str, limit: int, change: Callable[[bytes], bytes]
     ) -> bytes:
         """Change a file; if somebody else writes it meanwhile, read it again and repeat the change."""
-        for _ in range(TRIES):
+        for _ in range(MAX_TRIES):
             content = folder.read(name, limit)
             if content is None:
                 raise Refused(f"{folder.name}/{shown_name(name)} is not there any more")
@@ -220,14 +223,14 @@ class ForgeFolder:
         raise Unavailable(f"{folder.name}/{shown_name(name)} is being written by somebody else")
 
 
-def _fresh(content: bytes) -> bytes:
+def _without_flow_list(content: bytes) -> bytes:
     # An empty list in brackets would remain in flow style.
     return b"" if content.strip() == b"[]" else content
 
 
 # Reads all intents and drafts of a repository. An unreadable one is reported; the others are read anyway.
 
-MOST_DRAFTS = 50
+MAX_DRAFTS = 50
 READ_SECONDS = 5.0
 """Time limit for reading new files. The rest is read the next time."""
 MOST_REMEMBERED = 2_000
@@ -242,7 +245,7 @@ class RegistryReader:
     def read(self, intents_in: RegistryFolder, drafts_in: RegistryFolder) -> RegistryContents:
         problems: list[str] = []
         found = self._read(intents_in, self._intent, MOST_INTENTS, problems)
-        waiting = self._read(drafts_in, self._draft, MOST_DRAFTS, problems)
+        waiting = self._read(drafts_in, self._draft, MAX_DRAFTS, problems)
         return RegistryContents(
             intents=tuple(found), drafts=tuple(waiting), problems=tuple(problems)
         )
@@ -284,13 +287,13 @@ class RegistryReader:
             return None
         if not documents.is_intent_id(id):
             raise Refused(f"{folder.name}/{shown_name(name)} has a name that no intent can have")
-        content = folder.read(name, documents.LARGEST_INTENT)
+        content = folder.read(name, documents.MAX_INTENT_BYTES)
         return self._remembered(folder, id, content, documents.read_intent)
 
     def _draft(self, folder: RegistryFolder, name: str) -> IntentDraft | None:
         if not name.endswith(documents.DRAFT_ENDING):
             return None
-        content = folder.read(name, documents.LARGEST_DRAFT)
+        content = folder.read(name, documents.MAX_DRAFT_BYTES)
         return self._remembered(folder, name, content, documents.read_draft)
 
     def _remembered(

@@ -19,12 +19,12 @@ from ruamel.yaml.scalarstring import LiteralScalarString
 
 from bot.core.errors import Refused
 
-MOST_EVENTS = 4_000
-MOST_OF_A_LIST = 12_000
+MAX_EVENTS = 4_000
+MAX_LIST_EVENTS = 12_000
 """The most parser events of a list. The library takes a millisecond for three of them."""
-DEEPEST = 20
-MOST_OPENINGS = 300
-_FAILS = (
+MAX_DEPTH = 20
+MAX_OPEN_BRACKETS = 300
+_YAML_ERRORS = (
     YAMLError,
     ValueError,
     TypeError,
@@ -49,7 +49,7 @@ class BrokenError(Exception):
 
 def read_mapping(content: bytes) -> CommentedMap:
     """Parse a file that contains one mapping; raise BrokenError otherwise."""
-    data = _loaded(decoded(content))
+    data = _loaded(decode_text(content))
     if not isinstance(data, CommentedMap):
         raise BrokenError("it holds no mapping (key: value)")
     return data
@@ -57,8 +57,8 @@ def read_mapping(content: bytes) -> CommentedMap:
 
 def read_sequence(content: bytes) -> CommentedSeq:
     """Parse a file that contains one list; an empty file is an empty list. Raises BrokenError otherwise."""
-    text = decoded(content)
-    data = _loaded(text, MOST_OF_A_LIST)
+    text = decode_text(content)
+    data = _loaded(text, MAX_LIST_EVENTS)
     if data is None:
         return CommentedSeq()
     if not isinstance(data, CommentedSeq):
@@ -70,13 +70,13 @@ def edit_mapping(content: bytes, change: Callable[[CommentedMap], None]) -> byte
     """Return the file with a change applied to its mapping."""
     data = read_mapping(content)
     change(data)
-    return _proved(content, data)
+    return _dump_verified(content, data)
 
 
 def edit_sequence(content: bytes, change: Callable[[CommentedSeq], None]) -> bytes:
     data = read_sequence(content)
     change(data)
-    return _proved(content, data)
+    return _dump_verified(content, data)
 
 
 def new_document(data: CommentedMap | CommentedSeq) -> bytes:
@@ -84,7 +84,7 @@ def new_document(data: CommentedMap | CommentedSeq) -> bytes:
     return _dumped(data, flat=isinstance(data, CommentedSeq)).encode()
 
 
-def decoded(content: bytes) -> str:
+def decode_text(content: bytes) -> str:
     try:
         return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
@@ -102,7 +102,7 @@ def one_line(text: str) -> str:
     return " ".join(_CONTROL.sub(" ", text).split())
 
 
-def scalar_text(value: object, most: int) -> str:
+def scalar_text(value: object, max_length: int) -> str:
     """Return the text of a scalar; empty for other values."""
     if isinstance(value, bool) or not isinstance(value, str | int | float | datetime):
         return ""
@@ -113,7 +113,7 @@ def scalar_text(value: object, most: int) -> str:
         if isinstance(value, datetime)
         else str(value)
     )
-    return _CONTROL.sub("", text)[:most]
+    return _CONTROL.sub("", text)[:max_length]
 
 
 def read_time(value: object) -> datetime | None:
@@ -155,17 +155,19 @@ def _yaml(*, flat: bool = False) -> YAML:
     return yaml
 
 
-def _loaded(text: str, most: int = MOST_EVENTS) -> object:
+def _loaded(text: str, most: int = MAX_EVENTS) -> object:
     try:
-        _bounded(text, most)
+        _check_limits(text, most)
         return _yaml().load(text)
-    except _FAILS as error:
+    except _YAML_ERRORS as error:
         raise BrokenError(_why(error)) from error
 
 
-def _bounded(text: str, most: int) -> None:
+def _check_limits(text: str, most: int) -> None:
     """Check size and depth before anything is built; raise ValueError."""
-    if _openings(text) > MOST_OPENINGS:  # the library takes time quadratic in their number
+    if (
+        _max_open_brackets(text) > MAX_OPEN_BRACKETS
+    ):  # the library takes time quadratic in their number
         raise ValueError("it is too deep")
     depth = documents = 0
     for number, event in enumerate(_yaml().parse(StringIO(text))):
@@ -173,11 +175,11 @@ def _bounded(text: str, most: int) -> None:
         documents += isinstance(event, DocumentStartEvent)
         if isinstance(event, AliasEvent) or (isinstance(event, NodeEvent) and event.anchor):
             raise ValueError("anchors and aliases (&, *) are not read here")
-        if number > most or depth > DEEPEST or documents > 1:
+        if number > most or depth > MAX_DEPTH or documents > 1:
             raise ValueError("it is too deep or too much, or more than one document")
 
 
-def _openings(text: str) -> int:
+def _max_open_brackets(text: str) -> int:
     """Return how many brackets are open at once, whether they have a meaning or not."""
     most = now = 0
     for bracket in _BRACKET.findall(text):
@@ -199,16 +201,16 @@ def _why(error: Exception) -> str:
     return f"{' '.join(str(problem).split())[:200]}{where}"
 
 
-def _proved(content: bytes, data: CommentedMap | CommentedSeq) -> bytes:
+def _dump_verified(content: bytes, data: CommentedMap | CommentedSeq) -> bytes:
     """Return the new file after checking that it still has every comment and reads back as intended."""
-    text = decoded(content)
-    if _loaded(text, MOST_OF_A_LIST) == data:
+    text = decode_text(content)
+    if _loaded(text, MAX_LIST_EVENTS) == data:
         return content
     flat = isinstance(data, CommentedSeq) or bool(_FLAT.search(text))
     try:
         new = _dumped(data, flat=flat)
         again = _yaml().load(new)
-    except _FAILS as error:
+    except _YAML_ERRORS as error:
         raise BrokenError(f"it cannot be written back: {_why(error)}") from error
     lost = [one for one in _COMMENT.findall(text) if one.rstrip() not in new]
     if lost or again != data:

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from adapters.files import UnsyncedDisk, folder_below
+from adapters.files import UnsyncedDisk, open_folder_below
 from adapters.processes import ProgramTimeout, run, run_blocking
 from adapters.sandbox import mounts
 from adapters.sandbox.mounts import checkout_mounts, hidden, is_covered, read_only, writable
@@ -50,7 +50,7 @@ class Bubblewrap:
     ) -> None:
         self._environ = dict(environ)
         self._user_home = Path(environ.get("HOME") or "/")
-        self._homes = Homes(home / "homes", environ)
+        self._homes = SandboxHomes(home / "homes", environ)
         self._reads = [Path(one) for one in reads]
         self._writes = [Path(one) for one in writes]
         self._hides = sorted({home, *hides}, key=lambda path: len(path.parts))
@@ -69,7 +69,7 @@ class Bubblewrap:
             raise Unavailable(
                 f"{NOT_HERE}: HOME is {self._user_home}.", "Set HOME to a folder of its own."
             )
-        said = await self._tried()
+        said = await self._probe_error()
         if said is not None:
             raise Unavailable(f"{NOT_HERE}: {said}", _remedy(said))
 
@@ -77,7 +77,7 @@ class Bubblewrap:
         self,
         argv: Sequence[str],
         cwd: str = "",
-        lent: SandboxPaths | None = None,
+        paths: SandboxPaths | None = None,
         *,
         writes: str = "",
     ) -> tuple[str, ...]:
@@ -86,7 +86,7 @@ class Bubblewrap:
             raise Unavailable(f"{NOT_HERE}: bubblewrap is not installed.", "Install bubblewrap.")
         words = [
             *(self._program, *mounts.isolation_options(), *self._system),
-            *(self._at_work(argv, cwd, lent) if cwd else self._trying(argv)),
+            *(self._at_work(argv, cwd, paths) if cwd else self._probe_options(argv)),
             *(writable(Path(writes)) if writes else ()),
             *("--remount-ro", "/"),
             *self._variables(),
@@ -98,22 +98,22 @@ class Bubblewrap:
         home = self._homes.prepared(cwd, agent=lent is not None)
         return [
             *writable(home, self._user_home),
-            *self._shown(argv, cwd),
+            *self._visible_mounts(argv, cwd),
             *(self._lent(lent, home) if lent else ()),
             *checkout_mounts(Path(cwd)),
             *(writable(Path(lent.spool)) if lent and lent.spool else ()),
         ]
 
-    def _trying(self, argv: Sequence[str]) -> list[str]:
+    def _probe_options(self, argv: Sequence[str]) -> list[str]:
         # To try whether a program starts; nothing it writes is kept.
-        return ["--tmpfs", str(self._user_home), *self._shown(argv, "")]
+        return ["--tmpfs", str(self._user_home), *self._visible_mounts(argv, "")]
 
     def outside(self, cwd: str, path: Path, folders: Iterable[str] = ()) -> Path:
         """Return where a path of the home or folders that an agent of this worktree sees really is."""
-        home = self._homes.of(cwd, agent=True)
+        home = self._homes.home_for(cwd, agent=True)
         for folder in (Path(one) for one in folders):
             if is_covered(path, [folder]) and not is_covered(folder, [self._user_home]):
-                return _elsewhere(home, folder) / path.relative_to(folder)
+                return _outside_folder(home, folder) / path.relative_to(folder)
         return (
             home / path.relative_to(self._user_home)
             if is_covered(path, [self._user_home])
@@ -129,11 +129,11 @@ class Bubblewrap:
     def _system(self) -> list[str]:
         return mounts.system_mounts()
 
-    def _shown(self, argv: Sequence[str], cwd: str) -> list[str]:
+    def _visible_mounts(self, argv: Sequence[str], cwd: str) -> list[str]:
         """Return the mounts for programs on the PATH and paths shared by the operator; hidden paths stay hidden
         everywhere.
         """
-        code = [*mounts.program_folders(self._environ), *mounts.packages_of(argv)]
+        code = [*mounts.program_folders(self._environ), *mounts.program_targets(argv)]
         seen = [
             one
             for one in dict.fromkeys(code)
@@ -156,7 +156,7 @@ class Bubblewrap:
         words: list[str] = []
         for folder in (Path(one) for one in lent.folders):
             if not is_covered(folder, [self._user_home]):
-                own = _elsewhere(home, folder)
+                own = _outside_folder(home, folder)
                 own.mkdir(mode=0o700, parents=True, exist_ok=True)
                 words += writable(own, folder)
         for name in lent.copies:
@@ -170,7 +170,7 @@ class Bubblewrap:
     def _copy(self, source: Path, home: Path, lent: SandboxPaths) -> None:
         for folder in (Path(one) for one in lent.folders):
             if is_covered(source, [folder]) and not is_covered(folder, [self._user_home]):
-                copy_into_home(source, _elsewhere(home, folder), source.relative_to(folder))
+                copy_into_home(source, _outside_folder(home, folder), source.relative_to(folder))
                 return
         if is_covered(source, [self._user_home]):
             copy_into_home(source, home, source.relative_to(self._user_home))
@@ -179,7 +179,7 @@ class Bubblewrap:
         kept = ["--setenv", "HOME", str(self._user_home), "--setenv", "TMPDIR", "/tmp"]  # noqa: S108 - not the bot's
         return [*kept, "--unsetenv", "TMUX", "--unsetenv", "TMUX_PANE"]
 
-    async def _tried(self) -> str | None:
+    async def _probe_error(self) -> str | None:
         """Return the error message of a test run, or None if the sandbox works."""
         try:
             ended = await run(
@@ -195,7 +195,7 @@ class Bubblewrap:
         return None if ended.code == 0 else told[:300]
 
 
-def _elsewhere(home: Path, folder: Path) -> Path:
+def _outside_folder(home: Path, folder: Path) -> Path:
     # For a CLI's folder outside of the home folder: next to the sandbox home, out of the agent's sight.
     return home.with_name(f"{home.name}{str(folder).replace('/', '+')}")
 
@@ -213,22 +213,22 @@ def _remedy(said: str) -> str:
 # Home folders inside the sandbox: each worktree has a persistent one for its agents and one for its commands. Programs
 # there can create links and pipes in it, so the bot writes there without following links.
 
-LARGEST_COPY = 16 << 20
+MAX_COPY_BYTES = 16 << 20
 """Bytes of a file that is copied."""
 
 
-class Homes:
+class SandboxHomes:
     def __init__(self, root: Path, environ: Mapping[str, str]) -> None:
         self._root = root
         self._environ = {name: environ[name] for name in ("PATH", "HOME") if name in environ}
 
-    def of(self, cwd: str, *, agent: bool) -> Path:
+    def home_for(self, cwd: str, *, agent: bool) -> Path:
         # Separate homes for agents and commands: tests must not see the login of an agent.
         key = hashlib.sha256(cwd.encode("utf-8", "surrogateescape")).hexdigest()[:16]
         return self._root / key / ("agent" if agent else "commands")
 
     def prepared(self, cwd: str, *, agent: bool) -> Path:
-        home = self.of(cwd, agent=agent)
+        home = self.home_for(cwd, agent=agent)
         for folder in (self._root, home.parent, home):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not (home / ".gitconfig").is_symlink() and not (home / ".gitconfig").exists():
@@ -240,13 +240,13 @@ class Homes:
 
         Return why they were kept, or an empty string.
         """
-        homes = self.of(cwd, agent=True).parent
+        homes = self.home_for(cwd, agent=True).parent
         if homes.is_symlink() or not homes.is_dir():
             return ""
-        if pid := _lives_in(homes):
+        if pid := _process_using(homes):
             return f"process {pid} lives there"
         try:
-            _open_up(homes)
+            _make_removable(homes)
             shutil.rmtree(homes)
         except (OSError, RecursionError) as error:
             return str(error)
@@ -265,7 +265,7 @@ class Homes:
         return ("\n".join(lines) + "\n").encode()
 
 
-def _lives_in(homes: Path) -> int:
+def _process_using(homes: Path) -> int:
     """Return the pid of a process that uses the homes, found by its mounts because inside a sandbox they have another
     path; 0 if there is none.
     """
@@ -278,7 +278,7 @@ def _lives_in(homes: Path) -> int:
     return 0
 
 
-def _open_up(homes: Path) -> None:
+def _make_removable(homes: Path) -> None:
     # Some caches are read-only (Go's modules), and files in such a folder cannot be removed.
     for _, names, _, folder in os.fwalk(homes):
         for name in names:
@@ -297,7 +297,7 @@ def copy_into_home(source: Path, home: Path, name: Path) -> None:
         with source.open("rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return
-            content = file.read(LARGEST_COPY)
+            content = file.read(MAX_COPY_BYTES)
     except OSError:
         return
     write_into_home(home, name, content)
@@ -306,7 +306,7 @@ def copy_into_home(source: Path, home: Path, name: Path) -> None:
 def write_into_home(home: Path, name: Path, content: bytes) -> None:
     """Write a file below the home, atomically and without following links."""
     try:
-        with folder_below(home, name.parent.parts, make=0o700) as folder:
+        with open_folder_below(home, name.parent.parts, make=0o700) as folder:
             UnsyncedDisk().replace(Path(name.name), content, folder=folder)
     except OSError as error:
         raise Refused(

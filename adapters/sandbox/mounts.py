@@ -13,7 +13,7 @@ from bot.core.errors import Refused
 # D-Bus, ssh agents and tmux, and files of other people.
 
 SYSTEM_FOLDERS = tuple(map(Path, ("/usr", "/etc", "/opt", "/nix/store", "/gnu/store")))
-_MERGED = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+_MERGED_FOLDERS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 """Links into /usr on most machines, folders on others."""
 _HERE = Path(__file__).resolve().parents[2]
 
@@ -28,12 +28,12 @@ def isolation_options() -> list[str]:
 def system_mounts() -> list[str]:
     """Return mounts of the machine's programs and settings, read-only, without files that are not world-readable."""
     words = [word for folder in SYSTEM_FOLDERS if folder.is_dir() for word in read_only(folder)]
-    for path in map(Path, _MERGED):
+    for path in map(Path, _MERGED_FOLDERS):
         if path.is_symlink():
             words += ["--symlink", str(path.readlink()), str(path)]
         elif path.is_dir():
             words += read_only(path)
-    for path in not_for_everybody(Path("/etc")):
+    for path in not_world_readable(Path("/etc")):
         words += hidden(path)
     words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp"]  # noqa: S108 - not the bot's
     names = Path("/etc/resolv.conf").resolve()
@@ -50,7 +50,7 @@ def program_folders(environ: Mapping[str, str]) -> list[Path]:
     return [one for one in found if one.is_absolute() and one.is_dir()]
 
 
-def packages_of(argv: Sequence[str]) -> list[Path]:
+def program_targets(argv: Sequence[str]) -> list[Path]:
     """Return the targets of programs that are links; for a script in node_modules, all packages around it."""
     found: list[Path] = []
     for word in argv:
@@ -63,7 +63,7 @@ def packages_of(argv: Sequence[str]) -> list[Path]:
     return found
 
 
-def not_for_everybody(folder: Path) -> Iterator[Path]:
+def not_world_readable(folder: Path) -> Iterator[Path]:
     """Yield paths in the folder that the bot may read but others may not, such as keys of the machine."""
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -77,7 +77,7 @@ def not_for_everybody(folder: Path) -> Iterator[Path]:
             if os.access(path, os.R_OK):
                 yield path
         elif entry.is_dir():
-            yield from not_for_everybody(path)
+            yield from not_world_readable(path)
 
 
 def is_covered(path: Path, folders: tuple[Path, ...] | list[Path]) -> bool:
@@ -102,7 +102,7 @@ def hidden(path: Path) -> list[str]:
 # Hooks, configuration, other branches, the index of the main checkout and the files that define a worktree are
 # read-only; the main checkout and other worktrees are invisible. Packs that exist already cannot be destroyed.
 
-SMALL_FILE = 64 * 1024
+MAX_SMALL_FILE_BYTES = 64 * 1024
 
 
 def checkout_mounts(cwd: Path) -> list[str]:
@@ -135,24 +135,24 @@ def _repository_mounts(common: Path) -> list[str]:
     words = read_only(common)
     for folder in (objects, common / "refs/heads/agent", common / "logs/refs/heads/agent"):
         folder.mkdir(parents=True, exist_ok=True)
-        words += writable(_itself(folder))
+        words += writable(_require_no_link(folder))
     for folder in (objects / "pack", objects / "info"):
         # created here, because whoever creates it could list further folders to mount
         folder.mkdir(exist_ok=True)
-        words += read_only(_itself(folder))
+        words += read_only(_require_no_link(folder))
     for other in _alternates(objects):
         words += ["--ro-bind-try", str(other), str(other)]
     return words
 
 
 def _worktree_mounts(admin: Path) -> list[str]:
-    words = writable(_itself(admin))
+    words = writable(_require_no_link(admin))
     for name in ("commondir", "gitdir", "config.worktree"):
         words += read_only(admin / name) if (admin / name).is_file() else []
     return words
 
 
-def _itself(folder: Path) -> Path:
+def _require_no_link(folder: Path) -> Path:
     # An agent without a sandbox may have redirected the folder, whose target would then be writable.
     if folder.resolve() != folder:
         raise Refused(f"{folder} leads elsewhere", "Look who has made it a link, and undo that.")
@@ -180,7 +180,7 @@ def _admin_folder(common: Path, cwd: Path) -> Path | None:
 def _alternates(objects: Path) -> list[Path]:
     """Return the object stores that this one borrows from."""
     file = objects / "info" / "alternates"
-    if not file.is_file() or file.is_symlink() or file.stat().st_size > SMALL_FILE:
+    if not file.is_file() or file.is_symlink() or file.stat().st_size > MAX_SMALL_FILE_BYTES:
         return []
     lines = file.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     return [objects / line for line in lines if line and not line.startswith("#")]
@@ -188,7 +188,7 @@ def _alternates(objects: Path) -> list[Path]:
 
 def _first_line(file: Path) -> str:
     """Return the first line of a small regular file; empty if there is none."""
-    if file.is_symlink() or not file.is_file() or file.stat().st_size > SMALL_FILE:
+    if file.is_symlink() or not file.is_file() or file.stat().st_size > MAX_SMALL_FILE_BYTES:
         return ""
     lines = file.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     return lines[0] if lines else ""

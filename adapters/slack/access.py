@@ -20,7 +20,7 @@ from adapters.slack.client import (
     session_for,
     slack_errors,
 )
-from adapters.slack.deliveries import Payload, object_in, text_in
+from adapters.slack.deliveries import Payload, get_object, get_text
 from bot.core.errors import Refused
 from bot.core.people import Person, Thread
 
@@ -80,7 +80,7 @@ async def check_installation(
             f"No channel in SLACK_CHANNELS is in the workspace of this token, {us.team}.",
             f"Write channels as {us.team}:C…, people as {us.team}:U….",
         )
-    await require_way_in(client, access)
+    await require_event_delivery(client, access)
     return us
 
 
@@ -102,7 +102,7 @@ async def fetch_identity(client: AsyncWebClient) -> Identity:
     )
 
 
-async def require_way_in(client: AsyncWebClient, access: SlackAccess) -> None:
+async def require_event_delivery(client: AsyncWebClient, access: SlackAccess) -> None:
     """Raise Refused unless events can reach the bot: Socket Mode is tried out, HTTP requests need a signing secret."""
     if access.by_socket:
         await _require_socket(client, access.app_token)
@@ -133,9 +133,9 @@ def _socket_remedy(code: str) -> str:
     return "Make a new app-level token with the scope connections:write, set it as SLACK_APP_TOKEN, and turn on Socket Mode."
 
 
-def _require_scopes(told: str) -> None:
+def _require_scopes(header: str) -> None:
     # Slack lists the scopes in a response header. If the header is missing, a later call reports the missing scope.
-    have = frozenset(scope.strip() for scope in told.split(",") if scope.strip())
+    have = frozenset(scope.strip() for scope in header.split(",") if scope.strip())
     missing = sorted(REQUIRED_SCOPES - have) if have else []
     if missing:
         raise Refused(
@@ -176,14 +176,14 @@ class WorkspaceMembers:
         team: str,
         *,
         monotonic: Callable[[], float],
-        holds: float = 300.0,
-        patience: float = 2.5,
+        cache_seconds: float = 300.0,
+        timeout: float = 2.5,
     ) -> None:
         self._client = client
         self._team = team
         self._monotonic = monotonic
-        self._holds = holds
-        self._patience = patience
+        self._holds = cache_seconds
+        self._patience = timeout
         self._asked: dict[str, _PendingPerson] = {}
 
     async def person(self, user: str, home: str = "") -> Person:
@@ -207,7 +207,7 @@ class WorkspaceMembers:
     async def _known(self, user: str) -> Person:
         asked = self._asked.get(user)
         if asked is None or asked.until < self._monotonic() or _has_failed(asked.answer):
-            self._forget_old()
+            self._evict_expired()
             answer = asyncio.create_task(self._ask(user), name=f"who is {user}")
             asked = _PendingPerson(answer, self._monotonic() + self._holds)
             self._asked[user] = asked
@@ -227,7 +227,7 @@ class WorkspaceMembers:
             cast("Mapping[str, object]", told.get("user", {})), user, self._team
         )
 
-    def _forget_old(self) -> None:
+    def _evict_expired(self) -> None:
         now = self._monotonic()
         old = [user for user, asked in self._asked.items() if asked.until < now]
         for user in old:
@@ -235,13 +235,13 @@ class WorkspaceMembers:
                 del self._asked[user]
 
 
-def person_from_profile(told: Mapping[str, object], user: str, team: str) -> Person:
+def person_from_profile(user_info: Mapping[str, object], user: str, team: str) -> Person:
     """Build a Person from a user profile. Anybody who is not a full member of the workspace is an outsider."""
-    profile = told.get("profile")
+    profile = user_info.get("profile")
     names = cast("Mapping[str, object]", profile) if isinstance(profile, Mapping) else {}
-    name = names.get("display_name") or told.get("real_name") or told.get("name") or ""
-    alien = told.get("id") != user or told.get("team_id") != team
-    outsider = alien or any(told.get(sign) for sign in _OUTSIDER_FLAGS)
+    name = names.get("display_name") or user_info.get("real_name") or user_info.get("name") or ""
+    alien = user_info.get("id") != user or user_info.get("team_id") != team
+    outsider = alien or any(user_info.get(sign) for sign in _OUTSIDER_FLAGS)
     return Person(platform=PLATFORM, id=f"{team}:{user}", name=str(name), outsider=outsider)
 
 
@@ -267,7 +267,7 @@ class SharedChannels:
         self._channels: set[str] = set()
 
     def note(self, body: Payload, team: str) -> None:
-        channel = text_in(object_in(body, "event"), "channel")
+        channel = get_text(get_object(body, "event"), "channel")
         if not channel or "is_ext_shared_channel" not in body:
             return
         place = f"{team}:{channel}"
@@ -281,7 +281,7 @@ class SharedChannels:
                     extra={"data": {"channel": place}},
                 )
 
-    def seen_in(self, thread: Thread, by: Person) -> Person:
+    def mark_outsider(self, thread: Thread, by: Person) -> Person:
         """Return the person, as an outsider if the channel is shared and not allowed."""
         barred = thread.place in self._channels and thread.place not in self._allowed
         return by.model_copy(update={"outsider": True}) if barred else by

@@ -59,7 +59,7 @@ _WORKING_STATES = (
     TaskState.NEEDS_CONTINUATION,
     TaskState.READY,
 )
-_STUCK_STATES = (TaskState.FAILED, TaskState.BLOCKED)
+_PROBLEM_STATES = (TaskState.FAILED, TaskState.BLOCKED)
 
 
 class AgentStatus(StrEnum):
@@ -78,15 +78,15 @@ class AgentStatuses:
     Only the last requested status counts; earlier ones may be skipped.
     """
 
-    def __init__(self, client: AsyncWebClient, asides: BackgroundTasks) -> None:
+    def __init__(self, client: AsyncWebClient, background: BackgroundTasks) -> None:
         self._client = client
-        self._asides = asides
+        self._asides = background
         self._wanted: dict[str, AgentStatus] = {}
         self._there = True
         self._without: set[str] = set()
         """Channels of a kind that does not support a session status."""
 
-    def tell(self, thread: Thread, card: Card) -> None:
+    def show_for_card(self, thread: Thread, card: Card) -> None:
         """Show the status that follows from the card, in the background."""
         sign = agent_status_of(card)
         if sign is None or not self._there or thread.channel in self._without:
@@ -94,7 +94,7 @@ class AgentStatuses:
         busy = thread.key in self._wanted
         self._wanted[thread.key] = sign
         if not busy:
-            self._asides.begin("session status", lambda: self._keep_up(thread))
+            self._asides.start("session status", lambda: self._keep_up(thread))
 
     async def _keep_up(self, thread: Thread) -> None:
         shown: AgentStatus | None = None
@@ -112,12 +112,12 @@ class AgentStatuses:
             if refusal.code in _WITHOUT_STATUS_ERRORS:
                 self._without.add(thread.channel)
             elif refusal.code in _NOT_IN_WORKSPACE_ERRORS:
-                self._give_up(refusal.code)
+                self._disable(refusal.code)
             else:
                 raise
             return
         if _STOP_NOT_SUBSCRIBED in _warnings(answer):
-            self._give_up(_STOP_NOT_SUBSCRIBED)
+            self._disable(_STOP_NOT_SUBSCRIBED)
             # a status "working" whose stop button is not delivered to the bot would stay for an hour
             await self._set(thread, AgentStatus.ACTIVE)
 
@@ -129,7 +129,7 @@ class AgentStatuses:
             ),
         )
 
-    def _give_up(self, why: str) -> None:
+    def _disable(self, why: str) -> None:
         if self._there:
             log.info("no session status in this workspace", extra={"data": {"why": why}})
         self._there = False
@@ -162,7 +162,7 @@ def _status_of_session(card: StatusCard) -> AgentStatus:
     if card.status == Status.PAUSED:
         return AgentStatus.ACTIVE
     states = {task.state for task in card.tasks}
-    stuck = bool(states & set(_STUCK_STATES)) and not states & set(_WORKING_STATES)
+    stuck = bool(states & set(_PROBLEM_STATES)) and not states & set(_WORKING_STATES)
     if card.status == Status.FAILED or card.phase in _ASKING_PHASES or stuck:
         return AgentStatus.SUSPENDED
     return AgentStatus.PROCESSING
@@ -191,7 +191,7 @@ class SessionTitles:
         self._there = True
         self._under_way: set[str] = set()
 
-    def tell(self, thread: Thread, card: Card) -> None:
+    def set_from_card(self, thread: Thread, card: Card) -> None:
         """Set the title from a status card, in the background.
 
         Other cards are ignored: only the status card carries the title.
@@ -203,12 +203,12 @@ class SessionTitles:
         placed = self._ledger.find(thread, TITLE_KEY)
         if placed is None or placed.digest != digest:
             self._under_way.add(thread.key)
-            self._asides.begin("a title", lambda: self._name(thread, title, digest))
+            self._asides.start("a title", lambda: self._set_title(thread, title, digest))
 
     async def close(self) -> None:
         await self._asides.close()
 
-    async def _name(self, thread: Thread, title: str, digest: str) -> None:
+    async def _set_title(self, thread: Thread, title: str, digest: str) -> None:
         try:
             await call_slack(
                 "naming a session",
@@ -227,7 +227,9 @@ class SessionTitles:
 
     def _note(self, thread: Thread, digest: str) -> None:
         try:
-            self._ledger.posted(PlacedCard(thread=thread, key=TITLE_KEY, revision=1, digest=digest))
+            self._ledger.record_posted(
+                PlacedCard(thread=thread, key=TITLE_KEY, revision=1, digest=digest)
+            )
         except Unavailable as full:
             log.warning("not noted", extra={"data": {"why": full.reason}})
 
@@ -241,7 +243,7 @@ PROMPTS = (
     ("What do you understand?", "help"),
 )
 """Title and message of each prompt. The manifest repeats them for the time before the bot runs."""
-MOST_PEOPLE = 1_000
+MAX_REMEMBERED_CHANNELS = 1_000
 
 
 class SuggestedPrompts:
@@ -255,7 +257,7 @@ class SuggestedPrompts:
         if not self._there or channel in self._suggested:
             return
         self._suggested[channel] = None
-        while len(self._suggested) > MOST_PEOPLE:
+        while len(self._suggested) > MAX_REMEMBERED_CHANNELS:
             del self._suggested[next(iter(self._suggested))]
         prompts = [{"title": title, "message": message} for title, message in PROMPTS]
         try:

@@ -11,7 +11,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Self
 
-from adapters.posting import PostingLedger, Turns
+from adapters.posting import PostingLedger, WriteTurns
 from adapters.slack.access import Identity, SharedChannels, WorkspaceMembers, check_installation
 from adapters.slack.assistant import SessionTitles
 from adapters.slack.client import ConnectionHealth, SlackAccess, new_client, session_for
@@ -30,7 +30,7 @@ from bot.ports import Deliver, MayAsk, nobody_may_ask
 
 log = logging.getLogger("bot.slack")
 
-AT_ONCE = 20
+CHANNEL_BURST = 20
 """Size of the burst of messages per channel; after it Slack allows one message per second."""
 LONGEST_PAUSE = 30.0
 
@@ -49,7 +49,7 @@ class SlackChat:
         places: Iterable[str],
         *,
         rhythm: SocketTiming | None = None,
-        turns: Turns | None = None,
+        turns: WriteTurns | None = None,
         shared: Collection[str] = (),
         may_ask: MayAsk = nobody_may_ask,
         several_repositories: bool = True,
@@ -65,7 +65,7 @@ class SlackChat:
         self._shared = frozenset(shared)
         self._may_ask = may_ask
         self._rhythm = rhythm or SocketTiming()
-        self._turns = turns or Turns(burst=AT_ONCE, seconds=1.0)
+        self._turns = turns or WriteTurns(burst=CHANNEL_BURST, seconds=1.0)
         self._us: Identity | None = None
         self.health = ConnectionHealth(by_socket=access.by_socket)
 
@@ -81,12 +81,14 @@ class SlackChat:
                 self._client,
                 self._ledger,
                 self._turns,
-                takes=await asyncio.to_thread(SupportedBlocks, self._folder / "refused.json"),
+                supported_blocks=await asyncio.to_thread(
+                    SupportedBlocks, self._folder / "refused.json"
+                ),
                 screens=self._screens,
-                between_edits=self._between_edits,
+                edit_interval=self._between_edits,
                 now=self._now,
             )
-            await self._introduce()
+            await self._connect()
         except Unavailable as trouble:
             log.warning("Slack is not there yet, I keep trying: %s", trouble.reason)
         except BaseException:
@@ -107,14 +109,14 @@ class SlackChat:
 
     async def listen(self, deliver: Deliver) -> None:
         """Deliver messages until cancelled. Raises Refused if Slack no longer accepts the app."""
-        us = await self._introduced()
+        us = await self._wait_for_identity()
         seen = await asyncio.to_thread(ChannelMarks, self._folder / "heard.json")
         reception = self._reception(us, seen, deliver)
         missed = MissedMessages(
             self._client,
             us,
             seen,
-            reception.take,
+            reception.handle_payload,
             channels=self._channels(us),
             direct=f"{us.team}:dm" in self._places,
             threads=self._ledger.threads,
@@ -130,7 +132,7 @@ class SlackChat:
 
     async def show(self, thread: Thread, card: Card) -> None:
         await self._gateway.show(thread, card)
-        self._named.tell(thread, card)
+        self._named.set_from_card(thread, card)
 
     async def open(self, thread: Thread, card: Card) -> Thread:
         return await self._gateway.open(thread, card)
@@ -140,8 +142,8 @@ class SlackChat:
 
     def _reception(self, us: Identity, seen: ChannelMarks, deliver: Deliver) -> SlackReceiver:
         people = WorkspaceMembers(self._client, us.team, monotonic=monotonic)
-        earlier = EarlierConversation(self._client, us, people, self._ledger.knows)
-        files = SlackFiles(self._client, self._ledger.knows)
+        earlier = EarlierConversation(self._client, us, people, self._ledger.has_cards)
+        files = SlackFiles(self._client, self._ledger.has_cards)
         return SlackReceiver(
             self._access,
             self._client,
@@ -150,19 +152,19 @@ class SlackChat:
             deliver,
             now=lambda: datetime.now(UTC),
             screens=self._screens,
-            wishes=FormRequests(self._gateway.open, deliver),
-            seen=seen,
+            form_requests=FormRequests(self._gateway.open, deliver),
+            marks=seen,
             shared=SharedChannels(self._shared),
             known=PayloadContext(
                 questions=self._ledger.questions,
                 settings=self._screens.home.settings,
-                at_work_in=self._ledger.knows,
+                at_work_in=self._ledger.has_cards,
                 unseen=self._unseen,
                 channels=tuple(self._channels(us)),
                 several_repositories=self._several,
             ),
-            talked=self._gateway.talked,
-            brought=Attachments((files.beside, earlier.before), self._may_ask),
+            on_talk=self._gateway.note_talk,
+            attachments=Attachments((files.fetch, earlier.fetch), self._may_ask),
         )
 
     def _unseen(self, thread: Thread, ts: str) -> tuple[str, ...]:
@@ -177,23 +179,23 @@ class SlackChat:
             self._client,
             self._access.app_token,
             reception.app,
-            on_gap=missed.since,
-            rhythm=self._rhythm,
+            on_gap=missed.note_gap,
+            timing=self._rhythm,
             health=self.health,
         )
 
-    async def _introduced(self) -> Identity:
+    async def _wait_for_identity(self) -> Identity:
         """Return the bot's identity, retrying for as long as Slack does not answer."""
         pause = 1.0
         while True:
             try:
-                return self._us or await self._introduce()
+                return self._us or await self._connect()
             except Unavailable as trouble:
                 log.warning("Slack is not there yet", extra={"data": {"why": trouble.reason}})
                 await asyncio.sleep(max(pause, trouble.retry_after or 0))
                 pause = min(pause * 2, LONGEST_PAUSE)
 
-    async def _introduce(self) -> Identity:
+    async def _connect(self) -> Identity:
         us = await check_installation(self._client, self._access, self._places)
         self._us = us
         return us

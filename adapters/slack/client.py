@@ -28,8 +28,8 @@ from bot.core.text import date_time
 # Access to Slack: its tokens and addresses, the one client for all calls, and the meaning of library errors.
 
 API_URL = "https://slack.com/api/"
-_LONGEST_CALL = 30.0
-_CONNECTING = 10.0
+_CALL_TIMEOUT = 30.0
+_CONNECT_TIMEOUT = 10.0
 _REPEATED_WITHIN = 300.0
 _TICKET = re.compile(r"(ticket=)[^&'\"\s]+")
 _TOKEN_ERRORS = frozenset(
@@ -84,7 +84,7 @@ def session_for(access: SlackAccess) -> aiohttp.ClientSession:
 
     The caller closes it.
     """
-    limits = aiohttp.ClientTimeout(total=_LONGEST_CALL, connect=_CONNECTING)
+    limits = aiohttp.ClientTimeout(total=_CALL_TIMEOUT, connect=_CONNECT_TIMEOUT)
     return new_session(access.api_url, limits)
 
 
@@ -104,11 +104,11 @@ def library_log() -> logging.Logger:
     log = logging.getLogger("bot.slack.sdk")
     log.setLevel(logging.INFO)
     if not log.filters:
-        log.addFilter(_DiscreetFilter())
+        log.addFilter(_SecretsFilter())
     return log
 
 
-class _DiscreetFilter(logging.Filter):
+class _SecretsFilter(logging.Filter):
     """Hides keys in addresses, and drops tracebacks and repeated lines, which the library would log every few seconds
     while Slack is unreachable.
     """
@@ -162,7 +162,7 @@ def _error_of_answer(error: SlackApiError, what: str) -> PortError:
     code, status = error_code(error), _status(error)
     if status == 429 or code in _RATE_LIMIT_ERRORS:
         return Unavailable(
-            f"Slack limits how much the bot may do ({what}).", retry_after=_wait_named(error)
+            f"Slack limits how much the bot may do ({what}).", retry_after=_retry_after(error)
         )
     if status >= 500 or not code or code in _PASSING_ERRORS:
         told = code or f"HTTP {status}"
@@ -197,7 +197,7 @@ def _status(error: SlackApiError) -> int:
     return int(told)
 
 
-def _wait_named(error: SlackApiError) -> float | None:
+def _retry_after(error: SlackApiError) -> float | None:
     """Return the delay Slack asks for, in seconds, or None."""
     headers = getattr(error.response, "headers", None) or {}
     return retry_after(str(headers.get("Retry-After", "")), str(headers.get("Date", "")))
@@ -205,14 +205,14 @@ def _wait_named(error: SlackApiError) -> float | None:
 
 # One call to Slack: it waits out rate limits, and an error says whether the request may have taken effect.
 
-LONGEST_WAIT = 60.0
+MAX_RATE_LIMIT_WAIT = 60.0
 """Total seconds one call may wait for rate limits.
 
 Longer waits are left to the caller, so that they do not block others.
 """
 
 _NEVER_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
-_UNNAMED_WAIT = 1.0
+_DEFAULT_WAIT = 1.0
 _SHORTEST_WAIT = 0.05
 SlackAnswer = dict[str, Any]
 
@@ -237,8 +237,8 @@ async def call_slack(what: str, call: Callable[[], Awaitable[AsyncSlackResponse]
         try:
             response = await call()
         except (SlackApiError, aiohttp.ClientError, OSError) as error:
-            pause = _pause(error)
-            if pause is None or waited + pause > LONGEST_WAIT:
+            pause = _rate_limit_delay(error)
+            if pause is None or waited + pause > MAX_RATE_LIMIT_WAIT:
                 raise call_error(error, what) from error
             waited += pause
             await asyncio.sleep(pause)
@@ -253,18 +253,18 @@ def call_error(error: Exception, what: str) -> PortError:
         if not isinstance(error, SlackApiError):
             return meaning
         return SlackDenied(meaning.reason, meaning.remedy, error_code(error), _details(error))
-    if _never_done(error):
+    if _had_no_effect(error):
         return meaning
     return AnswerLost(meaning.reason, meaning.remedy)
 
 
-def _pause(error: Exception) -> float | None:
+def _rate_limit_delay(error: Exception) -> float | None:
     """Return how long to wait, in seconds, or None if the error is no rate limit."""
     if not _is_rate_limited(error):
         return None
     meaning = port_error(error, "")
     named = meaning.retry_after if isinstance(meaning, Unavailable) else None
-    return _UNNAMED_WAIT if named is None else max(_SHORTEST_WAIT, named)
+    return _DEFAULT_WAIT if named is None else max(_SHORTEST_WAIT, named)
 
 
 def _details(error: SlackApiError) -> tuple[str, ...]:
@@ -274,7 +274,7 @@ def _details(error: SlackApiError) -> tuple[str, ...]:
     return tuple(map(str, said)) if isinstance(said, list) else ()
 
 
-def _never_done(error: Exception) -> bool:
+def _had_no_effect(error: Exception) -> bool:
     return isinstance(error, _NEVER_SENT) or _is_rate_limited(error)
 
 
@@ -297,7 +297,7 @@ class BackgroundTasks:
     def __init__(self) -> None:
         self._under_way: set[asyncio.Task[None]] = set()
 
-    def begin(self, what: str, work: Callable[[], Awaitable[None]]) -> None:
+    def start(self, what: str, work: Callable[[], Awaitable[None]]) -> None:
         """Start work in the background. `what` names it in the log if it fails."""
         task = asyncio.create_task(_run_logged(what, work))
         self._under_way.add(task)

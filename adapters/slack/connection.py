@@ -65,14 +65,14 @@ def _ignore_gap(since: float) -> None:
     return
 
 
-def missed_since(proof: float | None, now: float, gap: float) -> float | None:
+def missed_since(last_seen: float | None, now: float, gap: float) -> float | None:
     """Return since when events may have been missed, or None.
 
     If the clock was set back, the length of the gap is unknown and events are assumed to be missed.
     """
-    if proof is None or abs(now - proof) <= gap:
+    if last_seen is None or abs(now - last_seen) <= gap:
         return None
-    return min(proof, now)
+    return min(last_seen, now)
 
 
 class SocketMode:
@@ -88,14 +88,14 @@ class SocketMode:
         app: AsyncApp,
         *,
         on_gap: Callable[[float], None] = _ignore_gap,
-        rhythm: SocketTiming | None = None,
+        timing: SocketTiming | None = None,
         health: ConnectionHealth | None = None,
     ) -> None:
         self._client = client
         self._app_token = app_token
         self._app = app
         self._on_gap = on_gap
-        self._rhythm = rhythm or SocketTiming()
+        self._rhythm = timing or SocketTiming()
         self._health = health or ConnectionHealth()
         self._proof: float | None = None
         """When Slack was last known to be connected."""
@@ -113,44 +113,44 @@ class SocketMode:
                 await line.end()
             log.warning("the connection to Slack is built anew")
 
-    async def _serve(self, line: SocketConnection) -> None:
+    async def _serve(self, connection: SocketConnection) -> None:
         """Run the connection until it has to be rebuilt; raises Refused if Slack refuses for good."""
         tasks = [
-            asyncio.create_task(self._watch(line), name="slack: watch"),
+            asyncio.create_task(self._watch(connection), name="slack: watch"),
             asyncio.create_task(self._keep_alive(), name="slack: keep alive"),
         ]
-        connecting = asyncio.create_task(line.connect(), name="slack: connect")
+        connecting = asyncio.create_task(connection.connect(), name="slack: connect")
         try:
             done, _ = await asyncio.wait(
-                [line.refused, *tasks], return_when=asyncio.FIRST_COMPLETED
+                [connection.refused, *tasks], return_when=asyncio.FIRST_COMPLETED
             )
             for one in done:
                 one.result()
         finally:
             await _end_tasks([*tasks, connecting])
 
-    async def _watch(self, line: SocketConnection) -> None:
+    async def _watch(self, connection: SocketConnection) -> None:
         # The library retries a dead address for ever; without an address it asks for a new one.
         last = given_up = monotonic()
         while monotonic() - last < self._rhythm.rebuild:
             await asyncio.sleep(self._rhythm.look)
-            self.connected = await line.is_connected()
+            self.connected = await connection.is_connected()
             if self.connected:
                 last = given_up = monotonic()
-                await self._note(line)
+                await self._note_connection(connection)
                 continue
             self._lost()
             if monotonic() - given_up > self._rhythm.dead_url:
                 given_up = monotonic()
-                line.wss_uri = None
+                connection.wss_uri = None
 
     def _lost(self) -> None:
         self.connected = False
         self._health.lost()
 
-    async def _note(self, line: SocketConnection) -> None:
+    async def _note_connection(self, connection: SocketConnection) -> None:
         # Slack does not keep events for the time without a connection, so a reconnect after a gap is reported.
-        epoch = await line.session_id()
+        epoch = await connection.session_id()
         self._health.connected(epoch)
         if epoch != self._epoch:
             self._epoch = epoch
@@ -159,7 +159,7 @@ class SocketMode:
             if since is not None:
                 self._on_gap(since)
             self._proof = time()
-        self._proof = max(self._proof or 0.0, line.last_ping_pong_time or 0.0)
+        self._proof = max(self._proof or 0.0, connection.last_ping_pong_time or 0.0)
 
     async def _keep_alive(self) -> None:
         # Sockets that had silently stopped delivering events came back to life with any API call.
@@ -180,19 +180,19 @@ class SocketConnection(SocketModeClient):
     """The library's client, which also keeps track of its tasks and reports when Slack refuses for good."""
 
     def __init__(
-        self, client: AsyncWebClient, app_token: str, app: AsyncApp, rhythm: SocketTiming
+        self, client: AsyncWebClient, app_token: str, app: AsyncApp, timing: SocketTiming
     ) -> None:
         super().__init__(
             app_token=app_token,
             web_client=client,
             logger=library_log(),
-            ping_interval=rhythm.ping,
+            ping_interval=timing.ping,
         )
         self._app = app
-        self._rhythm = rhythm
+        self._rhythm = timing
         self._handling: set[asyncio.Task[None]] = set()
         self.refused: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.socket_mode_request_listeners.append(self._hear)
+        self.socket_mode_request_listeners.append(self._handle_request)
 
     async def issue_new_wss_url(self) -> str:
         # The library would retry for ever after a refusal.
@@ -239,7 +239,9 @@ class SocketConnection(SocketModeClient):
         if not self.refused.cancel() and not self.refused.cancelled():
             self.refused.exception()  # the waiting caller has received the exception
 
-    async def _hear(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
+    async def _handle_request(
+        self, client: AsyncBaseSocketModeClient, request: SocketModeRequest
+    ) -> None:
         answer = await run_async_bolt_app(self._app, request)
         await send_async_response(client, request, answer, time())
 
@@ -301,7 +303,7 @@ class HttpMode:
 
 # How far each channel has been read, kept in a small file. A mark is never later than what was really accepted.
 
-_SMALLEST_STEP = 1e-6
+_TIMESTAMP_STEP = 1e-6
 
 
 class _SavedMarks(Fact):
@@ -321,7 +323,7 @@ class _ChannelMark:
 
     @property
     def mark(self) -> float:
-        limits = [self.newest, *(when - _SMALLEST_STEP for when in self.arrived | self.failed)]
+        limits = [self.newest, *(when - _TIMESTAMP_STEP for when in self.arrived | self.failed)]
         return min(limits if self.held is None else [*limits, self.held])
 
 
@@ -348,10 +350,10 @@ class ChannelMarks:
         return tuple(self._channels)
 
     @contextmanager
-    def taking(self, channel: str, ts: str) -> Iterator[None]:
+    def processing(self, channel: str, ts: str) -> Iterator[None]:
         """Context for processing a message. If it fails, the mark stays before the message."""
         when = float(ts)
-        known = self._channels.setdefault(channel, _ChannelMark(newest=when - _SMALLEST_STEP))
+        known = self._channels.setdefault(channel, _ChannelMark(newest=when - _TIMESTAMP_STEP))
         known.arrived.add(when)
         try:
             yield
@@ -381,7 +383,7 @@ class ChannelMarks:
             self._channels[channel].failed.clear()
 
     @property
-    def behind(self) -> tuple[str, ...]:
+    def channels_behind(self) -> tuple[str, ...]:
         """Return the channels in which something has to be read again."""
         return tuple(
             name for name, one in self._channels.items() if one.failed or one.held is not None

@@ -22,10 +22,10 @@ from bot.core.people import Person, Thread
 
 # Files attached to a message, and which of them can be read as text, judged only by Slack's metadata.
 
-MOST_FILES = 5
-MOST_NAMED = 10
-MOST_BYTES = 100_000
-TOO_LARGE = f"It is larger than {MOST_BYTES // 1_000} kB."
+MAX_FILES = 5
+MAX_NAMED_FILES = 10
+MAX_FILE_BYTES = 100_000
+TOO_LARGE = f"It is larger than {MAX_FILE_BYTES // 1_000} kB."
 NO_TEXT = "It is not a text in UTF-8."
 _LONGEST_NAME = 120
 _UNREADABLE_MODES = {
@@ -72,17 +72,17 @@ class OfferedFile:
     """Why the file is not downloaded; empty if it is."""
 
 
-def files_in(event: Mapping[str, Any], team: str) -> tuple[OfferedFile, ...]:
+def offered_files(event: Mapping[str, Any], team: str) -> tuple[OfferedFile, ...]:
     """Return the files of a message; only the first few are to be read."""
     told = event.get("files")
     files = [one for one in told if isinstance(one, Mapping)] if isinstance(told, list) else []
     found: list[OfferedFile] = []
-    for file in files[:MOST_NAMED]:
+    for file in files[:MAX_NAMED_FILES]:
         wanted = sum(not one.problem for one in found)
-        found.append(_offered_file(file, team, room=wanted < MOST_FILES))
-    if len(files) > MOST_NAMED:
-        rest = f"{len(files) - MOST_NAMED} more files"
-        found.append(OfferedFile(rest, problem=f"I read {MOST_FILES} files of a message at most."))
+        found.append(_offered_file(file, team, room=wanted < MAX_FILES))
+    if len(files) > MAX_NAMED_FILES:
+        rest = f"{len(files) - MAX_NAMED_FILES} more files"
+        found.append(OfferedFile(rest, problem=f"I read {MAX_FILES} files of a message at most."))
     return tuple(found)
 
 
@@ -100,7 +100,7 @@ def _offered_file(file: Mapping[str, Any], team: str, *, room: bool) -> OfferedF
     kind = str(file.get("mimetype") or "").partition(";")[0].strip().lower()
     problem = _problem_with(file, kind, team)
     if not problem and not room:
-        problem = f"I read {MOST_FILES} files of a message at most."
+        problem = f"I read {MAX_FILES} files of a message at most."
     url = file.get("url_private_download") or file.get("url_private")
     return OfferedFile(name, "" if problem else str(url or ""), kind, problem)
 
@@ -118,14 +118,14 @@ def _problem_with(file: Mapping[str, Any], kind: str, team: str) -> str:
     if file.get("file_access") not in (None, "", "visible"):
         return "Slack does not let me see it."
     size = file.get("size")
-    if isinstance(size, int) and size > MOST_BYTES:
+    if isinstance(size, int) and size > MAX_FILE_BYTES:
         return TOO_LARGE
     return "" if _is_text(kind, str(file.get("filetype"))) else "It is not a text file."
 
 
-def _is_text(kind: str, slacks: str) -> bool:
+def _is_text(kind: str, slack_type: str) -> bool:
     if kind in _UNKNOWN_TYPES:
-        return slacks in _SLACK_TEXT_TYPES
+        return slack_type in _SLACK_TEXT_TYPES
     family, _, name = kind.partition("/")
     if family == "text":
         return kind not in _NOT_TEXT_TYPES
@@ -225,7 +225,7 @@ class Delivery:
     """The user's workspace, if the event names it."""
 
     @property
-    def line(self) -> str:
+    def queue_key(self) -> str:
         """Key of the queue the delivery waits in: that of its thread or, on a home tab, that of its user."""
         return f"{self.thread.key}:{self.user}" if self.thread.home else self.thread.key
 
@@ -299,13 +299,13 @@ ScreenEvent = PageTurned | WindowClosed | MessagesTabOpened
 PayloadMeaning = Delivery | IncompleteForm | ScreenEvent | NotForBot
 
 
-def object_in(body: Payload, name: str) -> Payload:
+def get_object(body: Payload, name: str) -> Payload:
     """Return a nested object; empty if there is none."""
     inner = body.get(name)
     return cast("Payload", inner) if isinstance(inner, Mapping) else {}
 
 
-def text_in(body: Payload, name: str) -> str:
+def get_text(body: Payload, name: str) -> str:
     """Return a string value; empty if there is none."""
     inner = body.get(name)
     return inner if isinstance(inner, str) else ""
@@ -315,11 +315,11 @@ def is_direct_message(channel: str, kind: str = "") -> bool:
     return kind == "im" or channel.startswith("D")
 
 
-def time_of(stamp: str, otherwise: datetime) -> datetime:
+def parse_timestamp(stamp: str, fallback: datetime) -> datetime:
     """Convert a Slack timestamp (seconds with a fraction that makes it unique); `otherwise` is returned if it is
     invalid.
     """
     try:
         return datetime.fromtimestamp(float(stamp), UTC)
     except (ValueError, OverflowError, OSError):
-        return otherwise
+        return fallback

@@ -15,7 +15,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from adapters.posting import PlacedCard, PostingLedger
 from adapters.slack.client import AnswerLost, call_slack
 from adapters.slack.deliveries import (
-    MOST_BYTES,
+    MAX_FILE_BYTES,
     NO_TEXT,
     TOO_LARGE,
     Delivery,
@@ -36,11 +36,11 @@ from bot.ports import MayAsk, nobody_may_ask
 log = logging.getLogger("bot.slack")
 
 FILE_HOST = "https://files.slack.com"
-FILE_PATIENCE = 2.0
+FILES_TIMEOUT = 2.0
 """Seconds for all files of a message. Slack waits three seconds for an acknowledgement."""
 _HOST_OF_URL = re.compile(r"\Ahttps?://[^/?#]+")
 _FILE_PATH = re.compile(r"/files-pri/[A-Za-z0-9_-]+/(?:download/)?[^/\\\s]+", re.ASCII)
-_NOT_HANDED_OVER = "Slack did not hand it over."
+_DOWNLOAD_FAILED = "Slack did not hand it over."
 _NOT_ALLOWED = "Slack does not hand it over: the app needs the scope files:read."
 
 
@@ -52,14 +52,14 @@ class SlackFiles:
         client: AsyncWebClient,
         knows: Callable[[Thread], bool],
         *,
-        patience: float = FILE_PATIENCE,
+        patience: float = FILES_TIMEOUT,
     ) -> None:
         self._client = client
         self._knows = knows
         self._patience = patience
         self._homes = (FILE_HOST, *_HOST_OF_URL.findall(client.base_url))
 
-    async def beside(self, said: Delivery) -> tuple[Attached, ...]:
+    async def fetch(self, said: Delivery) -> tuple[Attached, ...]:
         """Return the files of a message addressed to the bot. Files of other conversations are not read."""
         what = said.what
         if not isinstance(what, Talk) or not (what.mention or self._knows(said.thread)):
@@ -84,7 +84,7 @@ class SlackFiles:
         except (aiohttp.ClientError, OSError) as error:
             # only the type: the full error would show the address
             log.warning("a file was not read", extra={"data": {"why": type(error).__name__}})
-            text, problem = "", _NOT_HANDED_OVER
+            text, problem = "", _DOWNLOAD_FAILED
         return Attached(name=file.name, text=text, problem=problem)
 
     async def _text(self, file: OfferedFile) -> tuple[str, str]:
@@ -101,8 +101,8 @@ class SlackFiles:
         ) as answer:
             if problem := _refusal(answer, file):
                 return "", problem
-            content = await _read_at_most(answer.content, MOST_BYTES + 1)
-        if len(content) > MOST_BYTES:
+            content = await _read_at_most(answer.content, MAX_FILE_BYTES + 1)
+        if len(content) > MAX_FILE_BYTES:
             return "", TOO_LARGE
         text = decoded_text(content)
         return ("", NO_TEXT) if text is None else (text, "")
@@ -123,7 +123,7 @@ def _refusal(answer: aiohttp.ClientResponse, file: OfferedFile) -> str:
     if HTTPStatus.MULTIPLE_CHOICES <= answer.status < HTTPStatus.BAD_REQUEST:
         return _NOT_ALLOWED
     if answer.status != HTTPStatus.OK:
-        return _NOT_HANDED_OVER
+        return _DOWNLOAD_FAILED
     return _NOT_ALLOWED if answer.content_type == "text/html" != file.kind else ""
 
 
@@ -143,14 +143,14 @@ FetchAttachments = Callable[[Delivery], Awaitable[Sequence[Attached]]]
 @dataclass(frozen=True)
 class Attachments:
     brings: Sequence[FetchAttachments] = ()
-    may_ask: MayAsk = nobody_may_ask
+    may_request: MayAsk = nobody_may_ask
 
-    async def beside(self, delivery: Delivery, by: Person) -> tuple[Attached, ...]:
+    async def fetch_all(self, delivery: Delivery, by: Person) -> tuple[Attached, ...]:
         """Return the attachments of a message; empty if the person may not request anything.
 
         The gate runs only after this.
         """
-        if not self.may_ask(delivery.thread, by):
+        if not self.may_request(delivery.thread, by):
             return ()
         return tuple([file for bring in self.brings for file in await bring(delivery)])
 
@@ -174,7 +174,7 @@ class DocumentFiles:
         try:
             # an entry of its own: the file is not one of the card's messages
             file = card.model_copy(update={"key": f"file:{card.key}"})
-            placed = self._ledger.wanted(thread, file)
+            placed = self._ledger.record_wanted(thread, file)
             if not placed.standing:
                 await self._share(placed, card)
         except PortError as problem:
@@ -184,21 +184,21 @@ class DocumentFiles:
 
     async def _share(self, placed: PlacedCard, card: DocumentCard) -> None:
         for file in placed.messages:
-            if await self._stands(placed.thread, file):
-                self._ledger.posted(placed, file)
+            if await self._is_posted(placed.thread, file):
+                self._ledger.record_posted(placed, file)
                 return
         file = await self._upload(card.file, card.text.encode())
         # recorded before it becomes visible, so that after a lost answer it can be looked for
-        placed = self._ledger.begun(placed, file)
+        placed = self._ledger.record_partial(placed, file)
         title = (
             f"{card.spec_id} {card.file}, revision {card.revision}" if card.document else card.title
         )
         try:
             await self._publish(placed.thread, file, title)
         except AnswerLost:
-            if not await self._stands(placed.thread, file):
+            if not await self._is_posted(placed.thread, file):
                 raise
-        self._ledger.posted(placed, file)
+        self._ledger.record_posted(placed, file)
 
     async def _upload(self, name: str, content: bytes) -> str:
         """Upload the file without showing it anywhere, and return its id."""
@@ -232,6 +232,6 @@ class DocumentFiles:
             ),
         )
 
-    async def _stands(self, thread: Thread, file: str) -> bool:
+    async def _is_posted(self, thread: Thread, file: str) -> bool:
         messages = await read_thread(self._client, thread)
         return any(file == one.get("id") for said in messages for one in said.get("files") or [])

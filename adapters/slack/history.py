@@ -18,9 +18,16 @@ from adapters.slack.access import Identity, WorkspaceMembers
 from adapters.slack.blocks.text import plain_message
 from adapters.slack.client import call_slack
 from adapters.slack.connection import ChannelMarks
-from adapters.slack.deliveries import Delivery, Payload, Talk, is_direct_message, object_in, text_in
+from adapters.slack.deliveries import (
+    Delivery,
+    Payload,
+    Talk,
+    get_object,
+    get_text,
+    is_direct_message,
+)
 from adapters.slack.incoming import as_message_event
-from adapters.slack.payloads import home_workspace, is_said_by_person
+from adapters.slack.payloads import home_workspace, is_from_person
 from bot.core.errors import PortError, Refused, Unavailable
 from bot.core.events import Attached
 from bot.core.people import Thread
@@ -29,10 +36,10 @@ from bot.core.text import cut
 # Messages sent while the bot was not listening: read from the history and processed like live ones, under the same ids.
 
 log = logging.getLogger("bot.slack")
-DAY = 24 * 3600.0
+MAX_AGE_SECONDS = 24 * 3600.0
 """Older messages are not read: whoever waited that long has asked again."""
 MOST_PAGES = 5
-MOST_THREADS = 40
+MAX_THREADS = 40
 """The most threads with cards that are read per channel."""
 FetchPage = Callable[[str], Awaitable[AsyncSlackResponse]]
 
@@ -70,7 +77,7 @@ class MissedMessages:
         self._page = page
         self._woken = asyncio.Event()
 
-    def since(self, when: float) -> None:
+    def note_gap(self, when: float) -> None:
         """Record that messages after `when` may have been missed, and start catching up."""
         self._seen.rewind(when)
         self._woken.set()
@@ -90,10 +97,10 @@ class MissedMessages:
 
     async def catch_up(self) -> None:
         """Read and process missed messages. What fails now is retried the next time."""
-        for channel in self._seen.behind:
+        for channel in self._seen.channels_behind:
             try:
-                if self._counts(channel):
-                    await self._hear_again(channel)
+                if self._is_relevant(channel):
+                    await self._reread(channel)
             except Refused as refused:
                 log.warning("a channel cannot be read", extra=_about(channel, refused.reason))
             except Unavailable as problem:
@@ -101,21 +108,21 @@ class MissedMessages:
                 return
             self._seen.caught_up(channel)
 
-    def _counts(self, channel: str) -> bool:
+    def _is_relevant(self, channel: str) -> bool:
         # Anybody can invite the bot into a channel; where nobody may request anything there is nothing to read again.
         return channel in self._channels or (self._direct and is_direct_message(channel))
 
-    async def _hear_again(self, channel: str) -> None:
-        after = max(self._seen.mark(channel) or 0.0, self._wall() - DAY)
+    async def _reread(self, channel: str) -> None:
+        after = max(self._seen.mark(channel) or 0.0, self._wall() - MAX_AGE_SECONDS)
         found: dict[str, Payload] = {}
-        roots = {one.root: None for one in self._in(channel)}
+        roots = {one.root: None for one in self._threads_in(channel)}
         for message in await self._history(channel, after):
-            found[text_in(message, "ts")] = message
-            if _seconds_of(text_in(message, "latest_reply")) > after:
-                roots[text_in(message, "ts")] = None
+            found[get_text(message, "ts")] = message
+            if _seconds_of(get_text(message, "latest_reply")) > after:
+                roots[get_text(message, "ts")] = None
         for root in roots:
             for reply in await self._replies(channel, root, after):
-                found.setdefault(text_in(reply, "ts"), reply)
+                found.setdefault(get_text(reply, "ts"), reply)
         for ts in sorted((ts for ts in found if _seconds_of(ts) > after), key=_seconds_of):
             await self._take_one(as_message_event(found[ts], channel, self._us), channel, ts)
 
@@ -128,18 +135,18 @@ class MissedMessages:
             # whatever is wrong with the message would fail again at every start
             log.exception("a word was let go", extra={"data": {"channel": channel, "ts": ts}})
 
-    def _in(self, channel: str) -> list[Thread]:
+    def _threads_in(self, channel: str) -> list[Thread]:
         theirs = [
             one
             for one in self._threads()
             if one.root and (one.workspace, one.channel) == (self._us.team, channel)
         ]
-        return theirs[-MOST_THREADS:]
+        return theirs[-MAX_THREADS:]
 
     async def _history(self, channel: str, after: float) -> list[Payload]:
         # Newest first, and at least one page: only the first messages of older threads show that those threads have new
         # replies.
-        oldest = _stamp(self._wall() - DAY)
+        oldest = _stamp(self._wall() - MAX_AGE_SECONDS)
 
         def page(cursor: str) -> Awaitable[AsyncSlackResponse]:
             return self._client.conversations_history(
@@ -186,8 +193,8 @@ async def _read_pages(what: str, page: FetchPage, until: float = 0.0) -> list[Pa
     for _ in range(MOST_PAGES):
         answer = await call_slack(what, partial(page, cursor))
         found += answer.get("messages") or []
-        cursor = text_in(object_in(answer, "response_metadata"), "next_cursor")
-        if not cursor or (found and _seconds_of(text_in(found[-1], "ts")) <= until):
+        cursor = get_text(get_object(answer, "response_metadata"), "next_cursor")
+        if not cursor or (found and _seconds_of(get_text(found[-1], "ts")) <= until):
             return found
     log.warning("more was said than is read again", extra={"data": {"what": what}})
     return found
@@ -209,9 +216,9 @@ def _about(channel: str, reason: str) -> dict[str, Any]:
 # passed on as a file.
 
 EARLIER_NAME = "earlier in this thread"
-MOST_EARLIER = 20
+MAX_EARLIER_MESSAGES = 20
 """The most earlier messages; the newest are kept."""
-EARLIER_PATIENCE = 2.0
+EARLIER_TIMEOUT = 2.0
 """Seconds. A request is not delayed longer for the sake of earlier messages."""
 _EARLIER_PAGES, _EARLIER_PAGE = 5, 200
 _LONGEST_MESSAGE, _LONGEST_TOGETHER = 2_000, 16_000
@@ -232,7 +239,7 @@ class EarlierConversation:
         people: WorkspaceMembers,
         knows: Callable[[Thread], bool],
         *,
-        patience: float = EARLIER_PATIENCE,
+        patience: float = EARLIER_TIMEOUT,
     ) -> None:
         self._client = client
         self._us = us
@@ -242,7 +249,7 @@ class EarlierConversation:
         self._read: dict[str, Attached | None] = {}
         """By delivery id: Slack delivers a mention twice."""
 
-    async def before(self, delivery: Delivery) -> tuple[Attached, ...]:
+    async def fetch(self, delivery: Delivery) -> tuple[Attached, ...]:
         """Return the earlier messages as a file; empty if there are none or the bot already takes part in the thread."""
         talk, thread = delivery.what, delivery.thread
         if not (isinstance(talk, Talk) and talk.mention and talk.ts):
@@ -273,17 +280,17 @@ class EarlierConversation:
         for message in reversed(await self._messages(thread, ts)):
             line = await self._line(message)
             room -= len(line) + 1
-            if room < 0 or len(lines) == MOST_EARLIER:
+            if room < 0 or len(lines) == MAX_EARLIER_MESSAGES:
                 break
             lines += [line] if line else []
         return lines[::-1]
 
     async def _line(self, message: Payload) -> str:
         """Return the message as a line; empty if it is not from a person who belongs to the workspace."""
-        text = cut(plain_message(text_in(message, "text"), self._us.user).text, _LONGEST_MESSAGE)
-        if not (is_said_by_person(message, self._us) and text):
+        text = cut(plain_message(get_text(message, "text"), self._us.user).text, _LONGEST_MESSAGE)
+        if not (is_from_person(message, self._us) and text):
             return ""
-        person = await self._people.person(text_in(message, "user"), home_workspace(message))
+        person = await self._people.person(get_text(message, "user"), home_workspace(message))
         return "" if person.outsider else f"{person}: {text}"
 
     async def _messages(self, thread: Thread, ts: str) -> list[Payload]:
@@ -301,7 +308,7 @@ class EarlierConversation:
             )
             answer = await call_slack("reading what was said before", call)
             found += answer.get("messages") or []
-            cursor = text_in(object_in(answer, "response_metadata"), "next_cursor")
+            cursor = get_text(get_object(answer, "response_metadata"), "next_cursor")
             if not cursor:
                 break
-        return [one for one in found if text_in(one, "ts") != ts]
+        return [one for one in found if get_text(one, "ts") != ts]

@@ -38,9 +38,9 @@ from adapters.slack.deliveries import (
     PayloadMeaning,
     Talk,
     WindowClosed,
-    object_in,
-    text_in,
-    time_of,
+    get_object,
+    get_text,
+    parse_timestamp,
 )
 from adapters.slack.files import Attachments
 from adapters.slack.payloads import PayloadContext
@@ -65,7 +65,7 @@ class _ThreadTurn:
     users: int = 0
 
 
-def _ignore_talk(thread: Thread) -> None:
+def _do_nothing(thread: Thread) -> None:
     return
 
 
@@ -86,12 +86,12 @@ class SlackReceiver:
         *,
         now: Callable[[], datetime],
         screens: PersonalViews,
-        wishes: FormRequests,
-        seen: ChannelMarks | None = None,
+        form_requests: FormRequests,
+        marks: ChannelMarks | None = None,
         shared: SharedChannels | None = None,
         known: PayloadContext | None = None,
-        talked: Callable[[Thread], None] = _ignore_talk,
-        brought: Attachments | None = None,
+        on_talk: Callable[[Thread], None] = _do_nothing,
+        attachments: Attachments | None = None,
     ) -> None:
         self._client = client
         self._us = us
@@ -99,12 +99,12 @@ class SlackReceiver:
         self._deliver = deliver
         self._now = now
         self._screens = screens
-        self._wishes = wishes
-        self._seen = seen
+        self._wishes = form_requests
+        self._seen = marks
         self._shared = shared or SharedChannels()
         self._known = known or PayloadContext()
-        self._talked = talked
-        self._brought = brought or Attachments()
+        self._talked = on_talk
+        self._brought = attachments or Attachments()
         self._turns: dict[str, _ThreadTurn] = {}
         self._opening: set[asyncio.Task[None]] = set()
         # everything is answered in before_authorize, before Bolt would look up the sender or search listeners: its own
@@ -117,13 +117,13 @@ class SlackReceiver:
             before_authorize=self._receive,
         )
 
-    async def take(self, body: Payload) -> Ack:
+    async def handle_payload(self, body: Payload) -> Ack:
         """Process a payload and return the acknowledgement.
 
         Raises PortError if it was not accepted and must be delivered again.
         """
         self._shared.note(body, self._us.team)
-        with self._marking(body):
+        with self._mark_context(body):
             match interpret_payload(body, self._us, self._now(), self._known):
                 case Delivery(what=MessageEdit()) as edit if not self._known.at_work_in(
                     edit.thread
@@ -131,7 +131,7 @@ class SlackReceiver:
                     log.debug("an edit where the bot is not at work")
                 case Delivery() as delivery:
                     self._talked(delivery.thread)
-                    return await self._in_turn(delivery)
+                    return await self._process_in_order(delivery)
                 case IncompleteForm(errors=errors):
                     return _form_errors(errors)
                 case NotForBot(why=why, talked=talked):
@@ -141,7 +141,7 @@ class SlackReceiver:
                     if talked:
                         self._talked(talked)
                 case looking:
-                    self._screens.look(looking)
+                    self._screens.handle_screen_event(looking)
         return {}
 
     async def close(self) -> None:
@@ -157,45 +157,47 @@ class SlackReceiver:
     async def _receive(
         self, body: dict[str, Any], next_: Callable[[], Awaitable[BoltResponse]]
     ) -> BoltResponse:
-        if text_in(body, "type") == "url_verification":
+        if get_text(body, "type") == "url_verification":
             return await next_()
         self._screens.health.heard()
         try:
-            ack = await self.take(body)
+            ack = await self.handle_payload(body)
         except PortError as problem:
             log.warning("not taken", extra={"data": {"reason": problem.reason}})
             return BoltResponse(status=HTTPStatus.SERVICE_UNAVAILABLE)
         return BoltResponse(status=HTTPStatus.OK, body=dict(ack) if ack else "")
 
-    def _marking(self, body: Payload) -> AbstractContextManager[None]:
+    def _mark_context(self, body: Payload) -> AbstractContextManager[None]:
         message = message_key(body)
         if self._seen is None or message is None:
             return nullcontext()
-        return self._seen.taking(*message)
+        return self._seen.processing(*message)
 
-    async def _in_turn(self, delivery: Delivery) -> Ack:
+    async def _process_in_order(self, delivery: Delivery) -> Ack:
         # Deliveries of one thread are processed in order of arrival, however long the look-up of a person takes.
-        self._screens.begin(delivery)
-        async with self._turn(delivery.line):
+        self._screens.prepare(delivery)
+        async with self._turn(delivery.queue_key):
             try:
-                ack = await self._taken(delivery)
+                ack = await self._process(delivery)
             except PortError:
                 self._screens.fail(delivery)
                 raise
         return ack
 
-    async def _taken(self, delivery: Delivery) -> Ack:
+    async def _process(self, delivery: Delivery) -> Ack:
         known = await self._people.person(delivery.user, delivery.home)
-        by = self._shared.seen_in(delivery.thread, known)
-        let = await self._hand_over(delivery.thread, await self._event(delivery, by))
-        self._screens.end(delivery, let=let)
+        by = self._shared.mark_outsider(delivery.thread, known)
+        let = await self._deliver_event(delivery.thread, await self._event(delivery, by))
+        self._screens.finish(delivery, accepted=let)
         if isinstance(delivery.what, FormRequest):
             errors = (
-                await self._wishes.begin(delivery, delivery.what, by) if let else wrong_channel()
+                await self._wishes.begin(delivery, delivery.what, by)
+                if let
+                else wrong_channel_error()
             )
             return _form_errors(errors) if errors else {}
         if let and isinstance(delivery.what, FormOpening):
-            opening = asyncio.create_task(self._open(delivery.what))
+            opening = asyncio.create_task(self._open_form(delivery.what))
             self._opening.add(opening)
             opening.add_done_callback(self._opening.discard)
         return {}
@@ -204,12 +206,12 @@ class SlackReceiver:
         event = delivery.event(by)
         if not isinstance(event, Said):
             return event
-        files = await self._brought.beside(delivery, by)
+        files = await self._brought.fetch_all(delivery, by)
         ts = delivery.what.ts if isinstance(delivery.what, Talk) else ""
         unseen = self._known.unseen(delivery.thread, ts) if ts else ()
         return event.model_copy(update={"files": files, "unseen": unseen})
 
-    async def _hand_over(self, thread: Thread, event: FromPeople) -> bool:
+    async def _deliver_event(self, thread: Thread, event: FromPeople) -> bool:
         try:
             return await self._deliver(thread, event)
         except Refused as refused:
@@ -217,7 +219,7 @@ class SlackReceiver:
             log.warning("could not be answered", extra={"data": {"reason": refused.reason}})
             return False
 
-    async def _open(self, opening: FormOpening) -> None:
+    async def _open_form(self, opening: FormOpening) -> None:
         # A trigger id is valid for three seconds, and once.
         try:
             with slack_errors("opening a form"):
@@ -270,20 +272,20 @@ def interpret_payload(
     body: Payload, us: Identity, now: datetime, known: PayloadContext
 ) -> PayloadMeaning:
     """Return what a payload means for the bot. `now` is used if Slack gives no time."""
-    match text_in(body, "type"):
+    match get_text(body, "type"):
         case "event_callback":
             return _event_callback(body, us, now)
         case "block_actions":
             return payloads.block_actions(body, us, now, known)
         case "view_submission":
             return payloads.view_submission(body, us, now, known)
-        case "view_closed" if text_in(object_in(body, "view"), "id"):
-            return WindowClosed(text_in(object_in(body, "view"), "id"))
+        case "view_closed" if get_text(get_object(body, "view"), "id"):
+            return WindowClosed(get_text(get_object(body, "view"), "id"))
         case "message_action":
             return payloads.message_action(body, us, now)
         case "shortcut":
             return payloads.global_shortcut(body, us, now, known)
-        case "" if text_in(body, "command"):
+        case "" if get_text(body, "command"):
             return payloads.slash_command(body, us, now, known)
         case other:
             return NotForBot(f"{other} is not listened to")
@@ -291,9 +293,9 @@ def interpret_payload(
 
 def message_key(body: Payload) -> tuple[str, str] | None:
     """Return channel and timestamp of the message an event is about, or None if it is not about a message."""
-    event = object_in(body, "event")
-    channel, ts = text_in(event, "channel"), text_in(event, "ts")
-    return (channel, ts) if text_in(event, "type") in _MESSAGES and channel and ts else None
+    event = get_object(body, "event")
+    channel, ts = get_text(event, "channel"), get_text(event, "ts")
+    return (channel, ts) if get_text(event, "type") in _MESSAGES and channel and ts else None
 
 
 def as_message_event(message: Payload, channel: str, us: Identity) -> Payload:
@@ -303,10 +305,10 @@ def as_message_event(message: Payload, channel: str, us: Identity) -> Payload:
 
 
 def _event_callback(body: Payload, us: Identity, now: datetime) -> PayloadMeaning:
-    event = object_in(body, "event")
+    event = get_object(body, "event")
     if not _is_our_workspace(body, us):
         return NotForBot("it happened in another workspace")
-    match text_in(event, "type"):
+    match get_text(event, "type"):
         case SlackEvent.MESSAGE | SlackEvent.MENTION:
             return payloads.message_event(event, us, now)
         case SlackEvent.STOPPED:
@@ -319,16 +321,16 @@ def _event_callback(body: Payload, us: Identity, now: datetime) -> PayloadMeanin
 
 def _app_home_opened(body: Payload, event: Payload, us: Identity, now: datetime) -> PayloadMeaning:
     """Handle a user's opening of one of the bot's two tabs."""
-    user, once = text_in(event, "user"), text_in(body, "event_id") or text_in(event, "event_ts")
+    user, once = get_text(event, "user"), get_text(body, "event_id") or get_text(event, "event_ts")
     if not (user and once):
         return NotForBot("not a whole visit")
-    if text_in(event, "tab") == "messages" and text_in(event, "channel"):
-        return MessagesTabOpened(user, text_in(event, "channel"))
-    if text_in(event, "tab") != "home":
+    if get_text(event, "tab") == "messages" and get_text(event, "channel"):
+        return MessagesTabOpened(user, get_text(event, "channel"))
+    if get_text(event, "tab") != "home":
         return NotForBot("not a tab of ours")
     return Delivery(
         id=f"{PLATFORM}:{us.team}:home:{once}",
-        at=time_of(text_in(event, "event_ts"), now),
+        at=parse_timestamp(get_text(event, "event_ts"), now),
         thread=payloads.slack_thread(us, "", "", direct=False),
         user=user,
         what=HomeVisit(),
@@ -339,16 +341,16 @@ def _is_our_workspace(body: Payload, us: Identity) -> bool:
     # An app installed in several workspaces receives the events of all of them through one socket.
     told = body.get("authorizations")
     listed = [one for one in told if isinstance(one, Mapping)] if isinstance(told, list) else []
-    teams = {text_in(one, "team_id") for one in listed}
-    return us.team in teams | {text_in(body, "team_id"), text_in(body, "context_team_id")}
+    teams = {get_text(one, "team_id") for one in listed}
+    return us.team in teams | {get_text(body, "team_id"), get_text(body, "context_team_id")}
 
 
 # Requests submitted in a form: a thread is created for each, once, and the request is delivered there like any message.
 
 OpenThread = Callable[[Thread, Card], Awaitable[Thread]]
-FORM_PATIENCE = 2.0
+FORM_TIMEOUT = 2.0
 """Seconds. Slack waits three seconds for the answer to a form."""
-MOST_FORMS = 200
+MAX_FORMS = 200
 _LONGEST_TITLE = 80
 _SEND_AGAIN = "This takes longer than it should. Please send it again in a moment: it begins once, however often it is sent."
 _WRONG_CHANNEL = "You may not start anything there. Choose a channel I am set up for, or ask whoever runs this bot."
@@ -361,24 +363,26 @@ class FormRequests:
     """
 
     def __init__(
-        self, open_: OpenThread, deliver: Deliver, *, patience: float = FORM_PATIENCE
+        self, open_: OpenThread, deliver: Deliver, *, timeout: float = FORM_TIMEOUT
     ) -> None:
         self._open = open_
         self._deliver = deliver
-        self._patience = patience
+        self._patience = timeout
         self._beginning: dict[str, asyncio.Task[bool]] = {}
 
-    async def begin(self, delivery: Delivery, wish: FormRequest, by: Person) -> Mapping[str, str]:
+    async def begin(
+        self, delivery: Delivery, request: FormRequest, by: Person
+    ) -> Mapping[str, str]:
         """Start the request; return an empty mapping once it is accepted, or else the errors to show in the form, which
         stays open.
 
         The form holds the only copy of the text, so it is not closed before the text is on disk. After a time-out the
         next try joins the work under way.
         """
-        task = self._beginning.get(wish.form)
+        task = self._beginning.get(request.form)
         if task is None or (task.done() and _has_failed(task)):
-            task = asyncio.create_task(self._begin(delivery, wish, by), name="slack: a wish")
-            self._remember(wish.form, task)
+            task = asyncio.create_task(self._begin(delivery, request, by), name="slack: a wish")
+            self._remember(request.form, task)
         try:
             async with asyncio.timeout(self._patience):
                 taken = await asyncio.shield(task)
@@ -387,37 +391,37 @@ class FormRequests:
         except PortError as problem:
             log.warning("a wish was not begun", extra={"data": {"reason": problem.reason}})
             return {forms.WHAT: sentences(problem.reason, problem.remedy)}
-        return {} if taken else wrong_channel()
+        return {} if taken else wrong_channel_error()
 
     async def close(self) -> None:
         for task in self._beginning.values():
             task.cancel()
         await asyncio.gather(*self._beginning.values(), return_exceptions=True)
 
-    async def _begin(self, delivery: Delivery, wish: FormRequest, by: Person) -> bool:
-        title = cut(on_one_line(wish.text.partition("\n")[0]), _LONGEST_TITLE) or "A feature"
+    async def _begin(self, delivery: Delivery, request: FormRequest, by: Person) -> bool:
+        title = cut(on_one_line(request.text.partition("\n")[0]), _LONGEST_TITLE) or "A feature"
         root = RootCard(
-            key=f"root:{wish.form}", session="", title=title, request=wish.text, by=str(by)
+            key=f"root:{request.form}", session="", title=title, request=request.text, by=str(by)
         )
         thread = await self._open(delivery.thread, root)
-        return await self._deliver(thread, _event_of(delivery, wish, by))
+        return await self._deliver(thread, _event_of(delivery, request, by))
 
     def _remember(self, form: str, task: asyncio.Task[bool]) -> None:
         # A form submitted twice, before or after the first was finished, creates only one thread.
         self._beginning[form] = task
         old = [name for name, one in self._beginning.items() if one.done() and name != form]
-        for name in old[: max(0, len(self._beginning) - MOST_FORMS)]:
+        for name in old[: max(0, len(self._beginning) - MAX_FORMS)]:
             del self._beginning[name]
 
 
-def _event_of(delivery: Delivery, wish: FormRequest, by: Person) -> Said | Commanded:
-    if wish.spec:
-        command = Command(word=Word.SPEC, text=wish.text)
+def _event_of(delivery: Delivery, request: FormRequest, by: Person) -> Said | Commanded:
+    if request.spec:
+        command = Command(word=Word.SPEC, text=request.text)
         return Commanded(id=delivery.id, at=delivery.at, by=by, command=command)
-    return Said(id=delivery.id, at=delivery.at, by=by, text=wish.text, mention=True)
+    return Said(id=delivery.id, at=delivery.at, by=by, text=request.text, mention=True)
 
 
-def wrong_channel() -> Mapping[str, str]:
+def wrong_channel_error() -> Mapping[str, str]:
     """Return the form error for a channel in which the person may not request anything."""
     return {forms.CHANNEL: _WRONG_CHANNEL}
 

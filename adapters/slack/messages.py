@@ -18,7 +18,7 @@ from typing import Any
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.posting import PlacedCard
-from adapters.slack.blocks.cards import plainer_forms
+from adapters.slack.blocks.cards import simpler_forms
 from adapters.slack.blocks.kit import EVERY_BLOCK_KIND, Block, BlockKind, SlackMessage
 from adapters.slack.client import AnswerLost, SlackAnswer, SlackDenied, call_slack
 from adapters.state_files import JsonFile
@@ -37,7 +37,7 @@ class Messages:
     def __init__(self, client: AsyncWebClient) -> None:
         self._client = client
 
-    async def put(
+    async def post_or_edit(
         self,
         placed: PlacedCard,
         part: int,
@@ -59,10 +59,10 @@ class Messages:
                 return ts
         return await self._post(placed, part, drawing, {*others, ts})
 
-    async def begin(self, placed: PlacedCard, drawing: CardDrawing) -> str:
+    async def post_root(self, placed: PlacedCard, drawing: CardDrawing) -> str:
         """Post the message into the channel itself as the root of a new thread, and return its ts."""
         try:
-            return await self._say(placed, 0, drawing)
+            return await self._post_message(placed, 0, drawing)
         except AnswerLost:
             if there := await self.find_root(placed):
                 return there
@@ -89,7 +89,7 @@ class Messages:
             elif refusal.code != "message_not_found":
                 raise
 
-    async def whisper(self, thread: Thread, user: str, drawing: CardDrawing) -> None:
+    async def post_ephemeral(self, thread: Thread, user: str, drawing: CardDrawing) -> None:
         """Post a message that only one person sees.
 
         It cannot be found again, so after a lost answer it may be posted twice.
@@ -114,7 +114,7 @@ class Messages:
         self, placed: PlacedCard, part: int, drawing: CardDrawing, others: Collection[str]
     ) -> str:
         try:
-            return await self._say(placed, part, drawing)
+            return await self._post_message(placed, part, drawing)
         except AnswerLost:
             there = await self._of_this_revision(placed, part)
             mine = [ts for ts in there if ts not in others]
@@ -122,7 +122,7 @@ class Messages:
                 raise
             return mine[-1]
 
-    async def _say(self, placed: PlacedCard, part: int, drawing: CardDrawing) -> str:
+    async def _post_message(self, placed: PlacedCard, part: int, drawing: CardDrawing) -> str:
         """Post into the thread or, if that has no root yet, into the channel itself."""
 
         async def send(text: str, blocks: list[Block]) -> SlackAnswer:
@@ -170,9 +170,9 @@ class Messages:
 # revision.
 
 METADATA_EVENT = "gwt_card"
-MOST_PARTS = 100
+MAX_PARTS = 100
 PAGE_SIZE = 200
-MOST_PAGES = 25
+MAX_PAGES = 25
 """Covers a thread of five thousand messages, or the last five thousand of a channel.
 
 Messages beyond that are not found again.
@@ -197,7 +197,7 @@ def card_messages_in(
     messages: Iterable[Mapping[str, Any]], placed: PlacedCard
 ) -> list[FoundMessage]:
     """Return every message of the card, the oldest first."""
-    parts = {_card_hash(placed, part): part for part in range(MOST_PARTS)}
+    parts = {_card_hash(placed, part): part for part in range(MAX_PARTS)}
     found: list[FoundMessage] = []
     for message in messages:
         metadata = message.get("metadata") or {}
@@ -212,7 +212,7 @@ async def read_thread(client: AsyncWebClient, thread: Thread) -> list[Mapping[st
     """Return all messages of the thread, with their metadata."""
     messages: list[Mapping[str, Any]] = []
     cursor: str | None = None
-    for _ in range(MOST_PAGES):
+    for _ in range(MAX_PAGES):
         page = await call_slack(
             "reading a thread",
             lambda cursor=cursor: client.conversations_replies(
@@ -233,7 +233,7 @@ async def read_thread(client: AsyncWebClient, thread: Thread) -> list[Mapping[st
 async def find_root_message(client: AsyncWebClient, placed: PlacedCard) -> str:
     """Return the ts of the card's message in the channel itself, outside of threads; empty if there is none."""
     cursor: str | None = None
-    for _ in range(MOST_PAGES):
+    for _ in range(MAX_PAGES):
         page = await call_slack(
             "reading a channel",
             lambda cursor=cursor: client.conversations_history(
@@ -259,7 +259,7 @@ def _card_hash(placed: PlacedCard, part: int) -> str:
 # Which blocks each workspace supports. A refusal is kept on disk and tried again after a day, because Slack adds
 # support over time.
 
-REFUSED_FOR = 24 * 3600.0
+REFUSAL_SECONDS = 24 * 3600.0
 
 
 class SupportedBlocks:
@@ -282,7 +282,7 @@ class SupportedBlocks:
             kind
             for (where, kind), at in self._refused.items()
             # a clock that was set back must not prolong a refusal
-            if where == workspace and 0 <= now - at < REFUSED_FOR
+            if where == workspace and 0 <= now - at < REFUSAL_SECONDS
         }
         return EVERY_BLOCK_KIND - refused
 
@@ -367,7 +367,7 @@ async def send_richest(drawing: CardDrawing, part: int, send: Send) -> SlackAnsw
         except SlackDenied as refusal:
             if refusal.code not in _BLOCK_ERRORS | _TOO_LARGE_ERRORS:
                 raise
-            doubted = doubted_kinds(refusal, message.blocks) - without
+            doubted = suspected_kinds(refusal, message.blocks) - without
             if not doubted:
                 return await _send_simpler(message, refusal, send)
             without, why = without | doubted, "; ".join(refusal.details) or refusal.code
@@ -377,7 +377,7 @@ async def send_richest(drawing: CardDrawing, part: int, send: Send) -> SlackAnsw
             return answer
 
 
-def doubted_kinds(refusal: SlackDenied, blocks: Sequence[Block]) -> frozenset[BlockKind]:
+def suspected_kinds(refusal: SlackDenied, blocks: Sequence[Block]) -> frozenset[BlockKind]:
     """Return the kinds of blocks a refusal may be about: all newer ones if Slack names none.
 
     Empty if it is about the content of the message, or about no newer block.
@@ -388,16 +388,16 @@ def doubted_kinds(refusal: SlackDenied, blocks: Sequence[Block]) -> frozenset[Bl
         return frozenset()
     if not refusal.details:
         return kinds
-    named = {one for told in refusal.details for one in _kinds_named(told, there)}
+    named = {one for told in refusal.details for one in _named_kinds(told, there)}
     return frozenset(kind for kind in kinds if kind in named)
 
 
-def _kinds_named(told: str, there: Sequence[str]) -> list[str]:
+def _named_kinds(detail: str, there: Sequence[str]) -> list[str]:
     """Return the block types named in a line of Slack's error details, if it is about their type."""
-    if unsupported := _UNSUPPORTED.search(told):
-        place = _BLOCK_POINTER.search(told)
+    if unsupported := _UNSUPPORTED.search(detail):
+        place = _BLOCK_POINTER.search(detail)
         return [unsupported[1], *_block_at(place, there)]
-    return [] if _CONTENT_ERROR.search(told) else _block_at(_BLOCK_POINTER.search(told), there)
+    return [] if _CONTENT_ERROR.search(detail) else _block_at(_BLOCK_POINTER.search(detail), there)
 
 
 def _block_at(place: re.Match[str] | None, there: Sequence[str]) -> list[str]:
@@ -407,7 +407,7 @@ def _block_at(place: re.Match[str] | None, there: Sequence[str]) -> list[str]:
 
 async def _send_simpler(message: SlackMessage, refusal: SlackDenied, send: Send) -> SlackAnswer:
     """Try sections with the buttons unchanged, then text without blocks."""
-    sections, bare = plainer_forms(message)
+    sections, bare = simpler_forms(message)
     _log_refusal(refusal)
     try:
         return await send(*sections)

@@ -17,11 +17,11 @@ from slack_sdk.web.async_client import AsyncWebClient
 from adapters.posting import (
     PlacedCard,
     PostingLedger,
-    Turns,
     Urgency,
+    WriteTurns,
     digest_of,
     opened_thread,
-    root_entry,
+    root_ledger_key,
     thread_from_root,
     urgency_of,
 )
@@ -42,7 +42,7 @@ from bot.core.text import sentences
 log = logging.getLogger("bot.slack")
 
 HEARD_REACTION = "eyes"
-BETWEEN_MOVES = 110.0
+REPOST_INTERVAL = 110.0
 """Seconds: slightly less than the interval between status updates."""
 BETWEEN_EDITS = 3.0
 Draw = Callable[[Card, Site | None, frozenset[BlockKind]], Sequence[SlackMessage]]
@@ -55,20 +55,20 @@ class SlackGateway:
         self,
         client: AsyncWebClient,
         ledger: PostingLedger,
-        turns: Turns,
+        turns: WriteTurns,
         *,
         draw: Draw = draw_card,
-        takes: SupportedBlocks | None = None,
+        supported_blocks: SupportedBlocks | None = None,
         screens: PersonalViews | None = None,
-        between_moves: float = BETWEEN_MOVES,
-        between_edits: float = BETWEEN_EDITS,
+        repost_interval: float = REPOST_INTERVAL,
+        edit_interval: float = BETWEEN_EDITS,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._client = client
         self._ledger = ledger
         self._turns = turns
         self._draw = draw
-        self._takes = takes or SupportedBlocks()
+        self._takes = supported_blocks or SupportedBlocks()
         self._screens = screens
         self._links = WorkspaceLinks(client)
         self._messages = Messages(client)
@@ -76,17 +76,17 @@ class SlackGateway:
         self._documents = DocumentFiles(client, ledger)
         self._asides = BackgroundTasks()
         self._native = AgentStatuses(client, self._asides)
-        self._behind = StatusReposts(between_moves, now)
-        self._later = StatusThrottle(self._asides, between_edits, now)
+        self._behind = StatusReposts(repost_interval, now)
+        self._later = StatusThrottle(self._asides, edit_interval, now)
 
     async def close(self) -> None:
         """Cancel the background work."""
         await self._asides.close()
 
-    def talked(self, thread: Thread) -> None:
+    def note_talk(self, thread: Thread) -> None:
         """Record that somebody wrote in the thread. Threads without a card of the bot are ignored."""
-        if self._ledger.knows(thread):
-            self._behind.talked(thread)
+        if self._ledger.has_cards(thread):
+            self._behind.note_talk(thread)
 
     async def show(self, thread: Thread, card: Card) -> None:
         """Show the card; return when it is posted, or scheduled to be in a moment.
@@ -96,23 +96,23 @@ class SlackGateway:
         if not thread.root:
             raise Refused("A card belongs into a thread.", "Mention the bot in a message.")
         if isinstance(card, ReceivedCard) and self._ledger.find(thread, card.key) is None:
-            self._asides.begin("reaction", lambda: self.react(thread))
-            self._native.tell(thread, card)
-        if self._later.puts_off(thread, card, lambda: self._show_last(thread, card.key)):
-            self._native.tell(thread, card)
+            self._asides.start("reaction", lambda: self.react(thread))
+            self._native.show_for_card(thread, card)
+        if self._later.delay(thread, card, lambda: self._show_delayed(thread, card.key)):
+            self._native.show_for_card(thread, card)
             return
-        if self._is_known_to_stand(thread, card) and not isinstance(card, DocumentCard):
+        if self._is_known_shown(thread, card) and not isinstance(card, DocumentCard):
             if isinstance(card, StatusCard):
                 # Slack removes the status if it is not repeated for an hour
-                self._native.tell(thread, card)
+                self._native.show_for_card(thread, card)
             return
         problem = ""
         async with self._turns.turn(thread.place, urgency_of(card)):
-            changed = await self._stand(thread, card)
+            changed = await self._ensure_shown(thread, card)
             if isinstance(card, DocumentCard):
                 problem = await self._documents.attach(thread, card)
         if changed:
-            self._native.tell(thread, card)
+            self._native.show_for_card(thread, card)
         if problem:
             await self.show(thread, _files_refused_card(problem))
 
@@ -124,16 +124,16 @@ class SlackGateway:
         async with self._turns.turn(thread.place, urgency_of(card)):
             begun = opened_thread(self._ledger, thread, card)
             if begun is None:
-                begun = await self._threads.begin(thread, card, await self._drawn(thread, card))
+                begun = await self._threads.start(thread, card, await self._drawing(thread, card))
         await self.show(begun, card)
         return begun
 
-    async def _show_last(self, thread: Thread, key: str) -> None:
+    async def _show_delayed(self, thread: Thread, key: str) -> None:
         # The card is fetched only when it is its turn, so that it overwrites nothing newer.
         async with self._turns.turn(thread.place, Urgency.STATUS):
-            card = self._later.take(thread, key)
+            card = self._later.pop_waiting(thread, key)
             if card is not None:
-                await self._stand(thread, card)
+                await self._ensure_shown(thread, card)
 
     async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
         """Show a card to one person at once, without waiting in a queue.
@@ -141,32 +141,32 @@ class SlackGateway:
         What is known to have been shown is not repeated.
         """
         user = person.id.rpartition(":")[2]
-        if self._screens and await self._on_screen(thread, user, card):
+        if self._screens and await self._show_in_view(thread, user, card):
             return
         own = card.model_copy(update={"key": f"{card.key} for {user}"})
-        if self._is_known_to_stand(thread, own):
+        if self._is_known_shown(thread, own):
             return
         try:
-            await self._messages.whisper(thread, user, await self._drawn(thread, card))
+            await self._messages.post_ephemeral(thread, user, await self._drawing(thread, card))
         except SlackDenied as refusal:
             about = {"card": card.key, "why": refusal.code}
             log.warning("a word in private reached nobody", extra={"data": about})
             raise
-        self._note(thread, own)
+        self._record_whisper(thread, own)
 
-    async def _on_screen(self, thread: Thread, user: str, card: Card) -> bool:
+    async def _show_in_view(self, thread: Thread, user: str, card: Card) -> bool:
         """Whether the card was shown outside of threads: on the person's home tab or in a window."""
         site = await self._links.site_for(card)
-        return self._screens is not None and await self._screens.tell(thread, user, card, site)
+        return self._screens is not None and await self._screens.show(thread, user, card, site)
 
-    async def _drawn(self, thread: Thread, card: Card) -> CardDrawing:
+    async def _drawing(self, thread: Thread, card: Card) -> CardDrawing:
         site = await self._links.site_for(card)
         return CardDrawing(partial(self._draw, card, site), self._takes, thread.workspace)
 
-    def _note(self, thread: Thread, card: Card) -> None:
+    def _record_whisper(self, thread: Thread, card: Card) -> None:
         # A private message cannot be looked for in Slack. With a full disk it may be posted twice, after a restart.
         try:
-            self._ledger.posted(
+            self._ledger.record_posted(
                 PlacedCard(thread=thread, key=card.key, revision=1, digest=digest_of(card))
             )
         except Unavailable as full:
@@ -187,33 +187,33 @@ class SlackGateway:
             if refusal.code != "already_reacted":
                 log.warning("no reaction", extra={"data": {"why": refusal.code}})
 
-    def _is_known_to_stand(self, thread: Thread, card: Card) -> bool:
+    def _is_known_shown(self, thread: Thread, card: Card) -> bool:
         placed = self._ledger.find(thread, card.key)
         return placed is not None and placed.standing and placed.digest == digest_of(card)
 
-    async def _stand(self, thread: Thread, card: Card) -> bool:
+    async def _ensure_shown(self, thread: Thread, card: Card) -> bool:
         """Make sure the card is shown; return False if it already was."""
         old = self._ledger.find(thread, card.key)
-        placed, written = self._wanted(thread, card)
+        placed, written = self._ledger_entry(thread, card)
         if placed.standing:
             return False
         there, spare = dict(enumerate(placed.messages)), list[str]()
         if not written or (old and not old.standing):
-            there, spare = await self._look(placed)
+            there, spare = await self._find_messages(placed)
         if there and there.get(0) not in placed.messages:
             # an earlier try posted it, but its answer was lost
-            self._behind.posted(thread, card)
-        elif self._behind.is_behind(thread, card):
+            self._behind.note_posted(thread, card)
+        elif self._behind.needs_repost(thread, card):
             spare += there.values()
             there = {}
         await self._post(placed, card, there, spare, written=written)
-        self._later.shown(thread, card)
+        self._later.note_shown(thread, card)
         return True
 
-    def _wanted(self, thread: Thread, card: Card) -> tuple[PlacedCard, bool]:
+    def _ledger_entry(self, thread: Thread, card: Card) -> tuple[PlacedCard, bool]:
         """Return the ledger entry for the card, and whether it is on disk."""
         try:
-            return self._ledger.wanted(thread, card, lay_out(card).choices), True
+            return self._ledger.record_wanted(thread, card, lay_out(card).choices), True
         except Unavailable:
             if not isinstance(card, ProblemCard):
                 raise
@@ -222,7 +222,7 @@ class SlackGateway:
                 thread=thread, key=card.key, revision=1, digest=digest_of(card)
             ), False
 
-    async def _look(self, placed: PlacedCard) -> tuple[dict[int, str], list[str]]:
+    async def _find_messages(self, placed: PlacedCard) -> tuple[dict[int, str], list[str]]:
         """Return the card's message for each part, and surplus messages of the card."""
         found = await self._messages.find(placed)
         newest = {one.part: one.ts for one in found}
@@ -245,20 +245,20 @@ class SlackGateway:
         """
         anew = not there
         stand: list[str] = []
-        drawing = await self._drawn(placed.thread, card)
+        drawing = await self._drawing(placed.thread, card)
         for part in range(len(drawing)):
             old = there.pop(part, "")
-            stand.append(await self._messages.put(placed, part, drawing, old, spare))
+            stand.append(await self._messages.post_or_edit(placed, part, drawing, old, spare))
             if old not in ("", stand[-1]):
                 spare.append(old)
             if written and len(stand) < len(drawing):
-                placed = self._ledger.begun(placed, *stand)
+                placed = self._ledger.record_partial(placed, *stand)
         if anew:
-            self._behind.posted(placed.thread, card)
+            self._behind.note_posted(placed.thread, card)
         for ts in (*spare, *there.values()):
             await self._messages.delete(placed.thread, ts)
         if written:
-            self._ledger.posted(placed, *stand)
+            self._ledger.record_posted(placed, *stand)
 
 
 def _files_refused_card(problem: str) -> Card:
@@ -278,25 +278,25 @@ class ThreadStarter:
         self._messages = messages
         self._ledger = ledger
 
-    async def begin(self, thread: Thread, card: Card, drawing: CardDrawing) -> Thread:
+    async def start(self, thread: Thread, card: Card, drawing: CardDrawing) -> Thread:
         """Post the first part of the drawing as the root of a new thread, and return the thread.
 
         From then on the message is a card of that thread.
         """
-        channel, root = root_entry(thread, card)
+        channel, root = root_ledger_key(thread, card)
         tried = self._ledger.find(channel, root.key) is not None
-        placed = self._ledger.wanted(channel, root, lay_out(card).choices)
+        placed = self._ledger.record_wanted(channel, root, lay_out(card).choices)
         there = placed.messages[0] if placed.messages else ""
         if tried and not there:
             there = await self._messages.find_root(placed)
-        ts = there or await self._messages.begin(placed, drawing)
-        placed = self._ledger.begun(placed, ts)
+        ts = there or await self._messages.post_root(placed, drawing)
+        placed = self._ledger.record_partial(placed, ts)
         begun = thread_from_root(thread, ts)
-        own = self._ledger.adopted(placed, begun, card)
+        own = self._ledger.record_adopted(placed, begun, card)
         if not there and len(drawing) == 1:
             # otherwise the message may still show what an earlier try posted, or only part of the card, so it is shown
             # once more
-            self._ledger.posted(own, ts)
+            self._ledger.record_posted(own, ts)
         return begun
 
 
@@ -310,7 +310,7 @@ class WorkspaceLinks:
 
     async def site_for(self, card: Card) -> Site | None:
         """Return the workspace's site, or None if the card needs no links."""
-        if not any(map(_leads_somewhere, lay_out(card).body)):
+        if not any(map(_has_link, lay_out(card).body)):
             return None
         if self._site is None:
             told = await call_slack("where the workspace is", self._client.auth_test)
@@ -318,7 +318,7 @@ class WorkspaceLinks:
         return self._site
 
 
-def _leads_somewhere(element: Element) -> bool:
+def _has_link(element: Element) -> bool:
     match element:
         case Pointer():
             return True
@@ -344,7 +344,7 @@ class StatusThrottle:
         self._shown: dict[CardKey, float] = {}
         self._waiting: dict[CardKey, Card] = {}
 
-    def shown(self, thread: Thread, card: Card) -> None:
+    def note_shown(self, thread: Thread, card: Card) -> None:
         """Record that the card was posted or edited just now."""
         if not isinstance(card, StatusCard):
             return
@@ -352,7 +352,7 @@ class StatusThrottle:
         self._shown = {key: at for key, at in self._shown.items() if at > since}
         self._shown[thread.key, card.key] = self._now()
 
-    def puts_off(self, thread: Thread, card: Card, show: Callable[[], Awaitable[None]]) -> bool:
+    def delay(self, thread: Thread, card: Card, show: Callable[[], Awaitable[None]]) -> bool:
         """Whether the card is delayed:
 
         `show` is called later, once, for the last version. If not, an older version that waited is dropped.
@@ -365,10 +365,10 @@ class StatusThrottle:
             return False
         self._waiting[key] = card
         if not waits:
-            self._asides.begin("a status that had to wait", lambda: self._after(wait, show))
+            self._asides.start("a status that had to wait", lambda: self._after(wait, show))
         return True
 
-    def take(self, thread: Thread, key: str) -> Card | None:
+    def pop_waiting(self, thread: Thread, key: str) -> Card | None:
         """Remove and return the card that waits to be shown, or None."""
         return self._waiting.pop((thread.key, key), None)
 
@@ -397,16 +397,16 @@ class StatusReposts:
         self._talks: Counter[str] = Counter()
         self._posted: dict[tuple[str, str], tuple[int, float]] = {}
 
-    def talked(self, thread: Thread) -> None:
+    def note_talk(self, thread: Thread) -> None:
         """Record that somebody wrote in the thread."""
         self._talks[thread.key] += 1
 
-    def posted(self, thread: Thread, card: Card) -> None:
+    def note_posted(self, thread: Thread, card: Card) -> None:
         """Record that the card is now at the end of its thread."""
         if isinstance(card, StatusCard):
             self._posted[thread.key, card.key] = (self._talks[thread.key], self._now())
 
-    def is_behind(self, thread: Thread, card: Card) -> bool:
+    def needs_repost(self, thread: Thread, card: Card) -> bool:
         if not isinstance(card, StatusCard):
             return False
         if card.anew:

@@ -16,8 +16,8 @@ from typing import Any
 from adapters.slack.access import PLATFORM, Identity
 from adapters.slack.blocks import forms, kit
 from adapters.slack.blocks.forms import SettingsFacts
-from adapters.slack.blocks.questions import Values, picks
-from adapters.slack.blocks.surfaces import page_wanted
+from adapters.slack.blocks.questions import Values, matched_selections
+from adapters.slack.blocks.surfaces import requested_page
 from adapters.slack.blocks.text import PlainMessage, on_one_line, plain_message
 from adapters.slack.deliveries import (
     Delivery,
@@ -34,11 +34,11 @@ from adapters.slack.deliveries import (
     PressedButton,
     SlackCommand,
     Talk,
-    files_in,
+    get_object,
+    get_text,
     is_direct_message,
-    object_in,
-    text_in,
-    time_of,
+    offered_files,
+    parse_timestamp,
 )
 from bot.core.choices import Command, Verb, Word, parse_command
 from bot.core.intent import Question
@@ -47,32 +47,32 @@ from bot.core.text import cut
 
 # Messages, and Slack's own stop button: which of them are for the bot, and in which thread.
 
-_SPOKEN_SUBTYPES = frozenset({"", "file_share", "thread_broadcast"})
+_PERSON_SUBTYPES = frozenset({"", "file_share", "thread_broadcast"})
 """Subtypes of messages written by a person. All others report something or repeat a message."""
 
 
 def message_event(event: Payload, us: Identity, now: datetime) -> PayloadMeaning:
     # A mention arrives as two events and is read once more from the history; all three get the same id.
-    channel, ts, user = text_in(event, "channel"), text_in(event, "ts"), text_in(event, "user")
-    if text_in(event, "subtype") == "message_changed":
+    channel, ts, user = get_text(event, "channel"), get_text(event, "ts"), get_text(event, "user")
+    if get_text(event, "subtype") == "message_changed":
         return _message_changed(event, us, now)
-    if not (channel and is_said_by_person(event, us)):
+    if not (channel and is_from_person(event, us)):
         return NotForBot("not said by a person")
-    direct = is_direct_message(channel, text_in(event, "channel_type"))
-    heard = plain_message(text_in(event, "text"), us.user)
-    root = text_in(event, "thread_ts")
+    direct = is_direct_message(channel, get_text(event, "channel_type"))
+    heard = plain_message(get_text(event, "text"), us.user)
+    root = get_text(event, "thread_ts")
     where = slack_thread(us, channel, root or ts, direct=direct)
-    mention = direct or heard.mentions_bot or text_in(event, "type") == "app_mention"
-    files = files_in(event, us.team)
+    mention = direct or heard.mentions_bot or get_text(event, "type") == "app_mention"
+    files = offered_files(event, us.team)
     nothing = not (heard.text or files)
     if not mention and (not root or heard.mentions_first_other or nothing):
         return NotForBot("people talk to each other", talked=where)
     return Delivery(
         id=_message_id(us, channel, ts),
-        at=time_of(ts, now),
+        at=parse_timestamp(ts, now),
         thread=where,
         user=user,
-        what=_meant_by_words(heard, mention, ts, files),
+        what=_interpret_text(heard, mention, ts, files),
         home=home_workspace(event),
     )
 
@@ -80,25 +80,25 @@ def message_event(event: Payload, us: Identity, now: datetime) -> PayloadMeaning
 def _message_changed(event: Payload, us: Identity, now: datetime) -> PayloadMeaning:
     # Slack sends the same event when it unfurls a link; only edits by a person count.
     channel, changed, before = (
-        text_in(event, "channel"),
-        object_in(event, "message"),
-        object_in(event, "previous_message"),
+        get_text(event, "channel"),
+        get_object(event, "message"),
+        get_object(event, "previous_message"),
     )
-    ts, edit = text_in(changed, "ts"), object_in(changed, "edited")
-    same = text_in(changed, "text") == text_in(before, "text")
-    if same or not (channel and ts and text_in(edit, "ts")) or not is_said_by_person(changed, us):
+    ts, edit = get_text(changed, "ts"), get_object(changed, "edited")
+    same = get_text(changed, "text") == get_text(before, "text")
+    if same or not (channel and ts and get_text(edit, "ts")) or not is_from_person(changed, us):
         return NotForBot("no message was edited by its author")
-    if text_in(edit, "user") != text_in(changed, "user"):
+    if get_text(edit, "user") != get_text(changed, "user"):
         return NotForBot("edited by somebody else")
     of = _message_id(us, channel, ts)
     return Delivery(
-        id=f"{of}:edited:{text_in(edit, 'ts')}",
-        at=time_of(text_in(edit, "ts"), now),
+        id=f"{of}:edited:{get_text(edit, 'ts')}",
+        at=parse_timestamp(get_text(edit, "ts"), now),
         thread=slack_thread(
-            us, channel, text_in(changed, "thread_ts") or ts, direct=is_direct_message(channel)
+            us, channel, get_text(changed, "thread_ts") or ts, direct=is_direct_message(channel)
         ),
-        user=text_in(changed, "user"),
-        what=MessageEdit(of, plain_message(text_in(changed, "text"), us.user).text),
+        user=get_text(changed, "user"),
+        what=MessageEdit(of, plain_message(get_text(changed, "text"), us.user).text),
         home=home_workspace(changed),
     )
 
@@ -107,17 +107,17 @@ def _message_id(us: Identity, channel: str, ts: str) -> str:
     return f"{PLATFORM}:{us.team}:{channel}:{ts}"
 
 
-def is_said_by_person(event: Payload, us: Identity) -> bool:
+def is_from_person(event: Payload, us: Identity) -> bool:
     """Whether the message was written by a person."""
-    if text_in(event, "subtype") not in _SPOKEN_SUBTYPES or event.get("hidden"):
+    if get_text(event, "subtype") not in _PERSON_SUBTYPES or event.get("hidden"):
         return False
-    user = text_in(event, "user")
-    return bool(text_in(event, "ts") and user) and not (
+    user = get_text(event, "user")
+    return bool(get_text(event, "ts") and user) and not (
         event.get("bot_id") or user in {us.user, "USLACKBOT"}
     )
 
 
-def _meant_by_words(
+def _interpret_text(
     heard: PlainMessage, mention: bool, ts: str, files: tuple[OfferedFile, ...]
 ) -> Talk | SlackCommand:
     # A message with nothing but a mention of the bot is a request for help.
@@ -132,16 +132,16 @@ def agent_session_stopped(
 ) -> PayloadMeaning:
     """Interpret a press of Slack's own stop button in a thread."""
     channel, root, user = (
-        text_in(event, "channel"),
-        text_in(event, "thread_ts"),
-        text_in(event, "user"),
+        get_text(event, "channel"),
+        get_text(event, "thread_ts"),
+        get_text(event, "user"),
     )
-    once = text_in(body, "event_id") or text_in(event, "event_ts")
+    once = get_text(body, "event_id") or get_text(event, "event_ts")
     if not (channel and root and user and once):
         return NotForBot("not a whole stop")
     return Delivery(
         id=f"{PLATFORM}:{us.team}:{channel}:{root}:stopped:{once}",
-        at=time_of(text_in(event, "event_ts"), now),
+        at=parse_timestamp(get_text(event, "event_ts"), now),
         thread=slack_thread(us, channel, root, direct=is_direct_message(channel)),
         user=user,
         what=SlackCommand(Command(word=Word.STOP)),
@@ -155,9 +155,9 @@ def slack_thread(us: Identity, channel: str, root: str, *, direct: bool) -> Thre
 
 def home_workspace(event: Payload) -> str:
     """Return the user's own workspace; empty unless the event names one."""
-    profile = object_in(event, "user_profile")
+    profile = get_object(event, "user_profile")
     names = ("user_team", "source_team")
-    told = [text_in(event, name) for name in names] + [text_in(profile, "team")]
+    told = [get_text(event, name) for name in names] + [get_text(profile, "team")]
     return next((team for team in told if team), "")
 
 
@@ -173,7 +173,7 @@ class SlashCommand(StrEnum):
     SESSIONS = "/sessions"
 
 
-NEW_WORDS = frozenset({"new", "start"})
+NEW_FEATURE_WORDS = frozenset({"new", "start"})
 """These words after `/gwt` open the form for a new feature."""
 _LONGEST_SHOWN = 60
 
@@ -181,19 +181,21 @@ _LONGEST_SHOWN = 60
 def slash_command(
     body: Payload, us: Identity, now: datetime, known: PayloadContext
 ) -> PayloadMeaning:
-    channel, trigger = text_in(body, "channel_id"), text_in(body, "trigger_id")
-    user = text_in(body, "user_id")
+    channel, trigger = get_text(body, "channel_id"), get_text(body, "trigger_id")
+    user = get_text(body, "user_id")
     if not (channel and user and trigger):
         return NotForBot("not a whole command")
     where = slack_thread(us, channel, "", direct=is_direct_message(channel))
-    text = text_in(body, "text")
-    if verb := _form_wanted(text_in(body, "command"), text):
+    text = get_text(body, "text")
+    if verb := _form_wanted(get_text(body, "command"), text):
         purpose = forms.FormPurpose(thread=where, verb=verb)
         draw = forms.spec_form if verb is Verb.SPEC else forms.feature_form
-        form = draw(purpose, known.channel_for(channel), several=known.several_repositories)
+        form = draw(
+            purpose, known.channel_for(channel), choose_repository=known.several_repositories
+        )
         what = FormOpening(verb, trigger, form)
     else:
-        said = _command_text(text_in(body, "command"), text)
+        said = _command_text(get_text(body, "command"), text)
         unknown = Command(word=Word.HELP, text=cut(on_one_line(said), _LONGEST_SHOWN))
         what = SlackCommand(parse_command(said) or unknown)
     return Delivery(
@@ -202,7 +204,7 @@ def slash_command(
         thread=where,
         user=user,
         what=what,
-        home=text_in(body, "team_id"),
+        home=get_text(body, "team_id"),
     )
 
 
@@ -210,7 +212,7 @@ def _form_wanted(slash: str, text: str) -> Verb | None:
     said = text.strip().lower()
     if slash in (SlashCommand.INTERRUPT, SlashCommand.SESSIONS):
         return None
-    return Verb.BEGIN if said in NEW_WORDS else Verb.SPEC if said == Word.SPEC else None
+    return Verb.BEGIN if said in NEW_FEATURE_WORDS else Verb.SPEC if said == Word.SPEC else None
 
 
 def _command_text(slash: str, text: str) -> str:
@@ -229,7 +231,7 @@ def _command_text(slash: str, text: str) -> str:
 
 SHORTCUTS = {"session_interrupt": Word.STOP, "session_status": Word.STATUS}
 """Shortcuts in the menu of every message; the manifest names them."""
-BEGIN_SHORTCUT = "session_new"
+NEW_FEATURE_SHORTCUT = "session_new"
 """The global shortcut."""
 
 
@@ -241,41 +243,41 @@ def block_actions(
     A choice in a select is ignored here: its value arrives with the next press.
     """
     action = _first_action(body.get("actions"))
-    if (page := page_wanted(action)) is not None:
-        return PageTurned(text_in(object_in(body, "view"), "id"), page)
-    pressed = kit.ButtonValue.of(action)
+    if (page := requested_page(action)) is not None:
+        return PageTurned(get_text(get_object(body, "view"), "id"), page)
+    pressed = kit.ButtonValue.from_action(action)
     if pressed is None:
         return NotForBot("no button of ours")
-    where, place = _place_of_press(body, us)
-    user, stamp = object_in(body, "user"), text_in(action, "action_ts")
-    if where is None or not (place and stamp and text_in(user, "id")):
+    where, place = _press_location(body, us)
+    user, stamp = get_object(body, "user"), get_text(action, "action_ts")
+    if where is None or not (place and stamp and get_text(user, "id")):
         return NotForBot("not a whole press")
     return Delivery(
-        id=f"{PLATFORM}:{where.place}:{place}:{stamp}:{text_in(user, 'id')}",
-        at=time_of(stamp, now),
+        id=f"{PLATFORM}:{where.place}:{place}:{stamp}:{get_text(user, 'id')}",
+        at=parse_timestamp(stamp, now),
         thread=where,
-        user=text_in(user, "id"),
+        user=get_text(user, "id"),
         what=_meant_by_press(body, pressed, where, known),
-        home=text_in(user, "team_id"),
+        home=get_text(user, "team_id"),
     )
 
 
 def message_action(body: Payload, us: Identity, now: datetime) -> PayloadMeaning:
     """Interpret a shortcut in the menu of a message; it is about the thread of that message."""
-    means = SHORTCUTS.get(text_in(body, "callback_id"))
-    message, user = object_in(body, "message"), object_in(body, "user")
-    channel = text_in(object_in(body, "channel"), "id")
-    root = text_in(message, "thread_ts") or text_in(message, "ts")
-    if means is None or not (channel and root and text_in(user, "id")):
+    means = SHORTCUTS.get(get_text(body, "callback_id"))
+    message, user = get_object(body, "message"), get_object(body, "user")
+    channel = get_text(get_object(body, "channel"), "id")
+    root = get_text(message, "thread_ts") or get_text(message, "ts")
+    if means is None or not (channel and root and get_text(user, "id")):
         return NotForBot("no shortcut of ours")
-    once = text_in(body, "trigger_id") or text_in(body, "action_ts")
+    once = get_text(body, "trigger_id") or get_text(body, "action_ts")
     return Delivery(
         id=f"{PLATFORM}:{us.team}:{channel}:{root}:{once}",
         at=now,
         thread=slack_thread(us, channel, root, direct=is_direct_message(channel)),
-        user=text_in(user, "id"),
+        user=get_text(user, "id"),
         what=SlackCommand(Command(word=means)),
-        home=text_in(user, "team_id"),
+        home=get_text(user, "team_id"),
     )
 
 
@@ -283,17 +285,19 @@ def global_shortcut(
     body: Payload, us: Identity, now: datetime, known: PayloadContext
 ) -> PayloadMeaning:
     """Interpret a global shortcut, which carries no channel."""
-    user, trigger = object_in(body, "user"), text_in(body, "trigger_id")
-    if text_in(body, "callback_id") != BEGIN_SHORTCUT or not (trigger and text_in(user, "id")):
+    user, trigger = get_object(body, "user"), get_text(body, "trigger_id")
+    if get_text(body, "callback_id") != NEW_FEATURE_SHORTCUT or not (
+        trigger and get_text(user, "id")
+    ):
         return NotForBot("no shortcut of ours")
     home = slack_thread(us, "", "", direct=False)
     return Delivery(
         id=f"{PLATFORM}:{us.team}:{trigger}",
         at=now,
         thread=home,
-        user=text_in(user, "id"),
+        user=get_text(user, "id"),
         what=_begin_form(home, trigger, known),
-        home=text_in(user, "team_id"),
+        home=get_text(user, "team_id"),
     )
 
 
@@ -301,28 +305,28 @@ def _meant_by_press(
     body: Payload, pressed: kit.ButtonValue, where: Thread, known: PayloadContext
 ) -> PressedButton | FormOpening:
     verb, about = pressed.verb, pressed.about
-    trigger = text_in(body, "trigger_id")
+    trigger = get_text(body, "trigger_id")
     if verb in (Verb.BEGIN, Verb.SPEC):
         return _begin_form(where, trigger, known, verb)
     purpose = forms.FormPurpose(thread=where, verb=verb, about=about, key=pressed.key)
     if verb is Verb.SETTINGS:
-        facts = known.settings(text_in(object_in(body, "user"), "id"))
+        facts = known.settings(get_text(get_object(body, "user"), "id"))
         return FormOpening(verb, trigger, forms.settings_form(purpose, facts))
     if pressed.form:
         asked = known.questions(where, pressed.key)
         form = (
-            forms.questions_form(asked, purpose)
-            if asked
-            else forms.notice_form(QUESTIONS_FORGOTTEN)
+            forms.questions_form(asked, purpose) if asked else forms.notice_form(QUESTIONS_EXPIRED)
         )
         return FormOpening(verb, trigger, form)
     if pressed.asks:
         label = kit.pressed_label(_first_action(body.get("actions")))
         return FormOpening(verb, trigger, forms.ask_form(label, pressed.question, purpose))
     if verb is Verb.ANSWER:
-        answers = picks(state_values(object_in(body, "state")), known.questions(where, pressed.key))
+        answers = matched_selections(
+            state_values(get_object(body, "state")), known.questions(where, pressed.key)
+        )
         if answers is None:
-            return FormOpening(verb, trigger, forms.notice_form(QUESTIONS_FORGOTTEN))
+            return FormOpening(verb, trigger, forms.notice_form(QUESTIONS_EXPIRED))
         return PressedButton(verb, about, answers=answers)
     return PressedButton(verb, about, trigger=trigger if verb is Verb.LOG else "")
 
@@ -332,35 +336,39 @@ def _begin_form(
 ) -> FormOpening:
     purpose = forms.FormPurpose(thread=where, verb=verb)
     draw = forms.spec_form if verb is Verb.SPEC else forms.feature_form
-    form = draw(purpose, known.channel_for(where.channel), several=known.several_repositories)
+    form = draw(
+        purpose, known.channel_for(where.channel), choose_repository=known.several_repositories
+    )
     return FormOpening(verb, trigger, form)
 
 
-def _place_of_press(body: Payload, us: Identity) -> tuple[Thread | None, str]:
+def _press_location(body: Payload, us: Identity) -> tuple[Thread | None, str]:
     """Return the thread a press is about, and an id of what was pressed on.
 
     A private message may be in the channel itself, a home tab has no thread, and a window knows where it was opened.
     """
-    message, container = object_in(body, "message"), object_in(body, "container")
-    if text_in(container, "type") == "view":
-        return _place_of_view(object_in(body, "view"), us)
-    channel = text_in(object_in(body, "channel"), "id") or text_in(container, "channel_id")
+    message, container = get_object(body, "message"), get_object(body, "container")
+    if get_text(container, "type") == "view":
+        return _view_location(get_object(body, "view"), us)
+    channel = get_text(get_object(body, "channel"), "id") or get_text(container, "channel_id")
     if not channel:
         return None, ""
     root = (
-        text_in(message, "thread_ts") or text_in(container, "thread_ts") or text_in(message, "ts")
+        get_text(message, "thread_ts")
+        or get_text(container, "thread_ts")
+        or get_text(message, "ts")
     )
-    ts = text_in(container, "message_ts")
+    ts = get_text(container, "message_ts")
     return slack_thread(us, channel, root, direct=is_direct_message(channel)), ts
 
 
-def _place_of_view(view: Payload, us: Identity) -> tuple[Thread | None, str]:
-    if text_in(view, "type") == "home":
+def _view_location(view: Payload, us: Identity) -> tuple[Thread | None, str]:
+    if get_text(view, "type") == "home":
         return slack_thread(us, "", "", direct=False), "home"
-    purpose = forms.FormPurpose.read(text_in(view, "private_metadata"))
+    purpose = forms.FormPurpose.parse(get_text(view, "private_metadata"))
     if purpose is None or not is_in_workspace(purpose.thread, us):
         return None, ""
-    return purpose.thread, text_in(view, "id")
+    return purpose.thread, get_text(view, "id")
 
 
 def _first_action(actions: object) -> Payload:
@@ -370,25 +378,29 @@ def _first_action(actions: object) -> Payload:
 
 # Submitted forms (view_submission): what each was opened for, and its input.
 
-QUESTIONS_FORGOTTEN = (
+QUESTIONS_EXPIRED = (
     "I no longer have these questions. "
     "Please answer in the thread, for instance: D1: yes, D2: the second one."
 )
 _CHANNEL = re.compile(r"[CG][A-Z0-9]{1,40}")
-_VERB_OF_FORM = {forms.BEGINNING: Verb.BEGIN, forms.SPEC: Verb.SPEC, forms.SETTINGS: Verb.SETTINGS}
+_FORM_VERBS = {
+    forms.FEATURE_FORM: Verb.BEGIN,
+    forms.SPEC_FORM: Verb.SPEC,
+    forms.SETTINGS_FORM: Verb.SETTINGS,
+}
 """The verb of each form that has only one."""
 
 
 def view_submission(
     body: Payload, us: Identity, now: datetime, known: PayloadContext
 ) -> PayloadMeaning:
-    view, user = object_in(body, "view"), object_in(body, "user")
-    purpose = forms.FormPurpose.read(text_in(view, "private_metadata"))
+    view, user = get_object(body, "view"), get_object(body, "user")
+    purpose = forms.FormPurpose.parse(get_text(view, "private_metadata"))
     if purpose is None or not is_in_workspace(purpose.thread, us):
         return NotForBot("no form of ours")
-    if not (text_in(view, "id") and text_in(user, "id")):
+    if not (get_text(view, "id") and get_text(user, "id")):
         return NotForBot("not a whole form")
-    if _VERB_OF_FORM.get(text_in(view, "callback_id"), purpose.verb) is not purpose.verb:
+    if _FORM_VERBS.get(get_text(view, "callback_id"), purpose.verb) is not purpose.verb:
         return NotForBot("a form for something else")
     what = _filled_in(view, purpose, known)
     if isinstance(what, IncompleteForm | NotForBot):
@@ -397,9 +409,9 @@ def view_submission(
         id=_delivery_id(view, us, what),
         at=now,
         thread=_thread_of_form(view, us, purpose, what),
-        user=text_in(user, "id"),
+        user=get_text(user, "id"),
         what=what,
-        home=text_in(user, "team_id"),
+        home=get_text(user, "team_id"),
     )
 
 
@@ -413,7 +425,7 @@ def state_values(state: Payload) -> dict[str, dict[str, dict[str, Any]]]:
         block: {
             name: dict(element) for name, element in fields.items() if isinstance(element, dict)
         }
-        for block, fields in object_in(state, "values").items()
+        for block, fields in get_object(state, "values").items()
         if isinstance(fields, dict)
     }
 
@@ -421,20 +433,22 @@ def state_values(state: Payload) -> dict[str, dict[str, dict[str, Any]]]:
 def _filled_in(
     view: Payload, purpose: forms.FormPurpose, known: PayloadContext
 ) -> PressedButton | ModelSettings | FormRequest | IncompleteForm | NotForBot:
-    values = state_values(object_in(view, "state"))
-    match text_in(view, "callback_id"):
-        case forms.QUESTIONS:
+    values = state_values(get_object(view, "state"))
+    match get_text(view, "callback_id"):
+        case forms.QUESTIONS_FORM:
             return _answers_given(values, purpose, known.questions(purpose.thread, purpose.key))
-        case forms.BEGINNING | forms.SPEC as kind:
-            return _request_of(text_in(view, "id"), values, spec=kind == forms.SPEC)
-        case forms.SETTINGS:
+        case forms.FEATURE_FORM | forms.SPEC_FORM as kind:
+            return _request_of(get_text(view, "id"), values, spec=kind == forms.SPEC_FORM)
+        case forms.SETTINGS_FORM:
             errors = forms.settings_errors(values)
             return (
-                IncompleteForm(errors) if errors else ModelSettings(*forms.settings_given(values))
+                IncompleteForm(errors)
+                if errors
+                else ModelSettings(*forms.submitted_settings(values))
             )
         case _:
             errors = forms.text_errors(values)
-            text = forms.asked_text(values)
+            text = forms.submitted_text(values)
             return (
                 IncompleteForm(errors)
                 if errors
@@ -445,9 +459,9 @@ def _filled_in(
 def _answers_given(
     values: Values, purpose: forms.FormPurpose, questions: Sequence[Question]
 ) -> PressedButton | IncompleteForm:
-    answers = forms.answers_given(values, questions)
-    if not answers and picks(values, questions) is None:
-        return IncompleteForm(dict.fromkeys(list(values)[:1], QUESTIONS_FORGOTTEN))
+    answers = forms.submitted_answers(values, questions)
+    if not answers and matched_selections(values, questions) is None:
+        return IncompleteForm(dict.fromkeys(list(values)[:1], QUESTIONS_EXPIRED))
     return PressedButton(purpose.verb, purpose.about, answers=answers)
 
 
@@ -467,15 +481,15 @@ def _thread_of_form(
 ) -> Thread:
     if not isinstance(what, FormRequest):
         return purpose.thread
-    chosen = forms.requested_feature(state_values(object_in(view, "state"))).channel
+    chosen = forms.requested_feature(state_values(get_object(view, "state"))).channel
     return slack_thread(us, chosen, "", direct=False)
 
 
 def _delivery_id(view: Payload, us: Identity, what: object) -> str:
     # A form returned with errors may be submitted again with other input; a feature request keeps its id, so that it
     # starts only once.
-    own = f"{PLATFORM}:{us.team}:{text_in(view, 'id')}"
-    return own if isinstance(what, FormRequest) else f"{own}:{text_in(view, 'hash')}"
+    own = f"{PLATFORM}:{us.team}:{get_text(view, 'id')}"
+    return own if isinstance(what, FormRequest) else f"{own}:{get_text(view, 'hash')}"
 
 
 # What the bot knows that a press or a command does not carry.
@@ -494,11 +508,11 @@ def _no_settings(user: str) -> SettingsFacts:
     return ()
 
 
-def _nowhere(thread: Thread) -> bool:
+def _never_at_work(thread: Thread) -> bool:
     return False
 
 
-def _all_seen(thread: Thread, ts: str) -> tuple[str, ...]:
+def _no_unseen_cards(thread: Thread, ts: str) -> tuple[str, ...]:
     return ()
 
 
@@ -506,9 +520,9 @@ def _all_seen(thread: Thread, ts: str) -> tuple[str, ...]:
 class PayloadContext:
     questions: QuestionsOf = _no_questions
     settings: SettingsOf = _no_settings
-    at_work_in: Callable[[Thread], bool] = _nowhere
+    at_work_in: Callable[[Thread], bool] = _never_at_work
     """Whether the bot has ever posted in a thread."""
-    unseen: Callable[[Thread, str], tuple[str, ...]] = _all_seen
+    unseen: Callable[[Thread, str], tuple[str, ...]] = _no_unseen_cards
     """Returns the cards with buttons that come after a message, by thread and timestamp."""
     channels: tuple[str, ...] = ()
     """Channels in which people may request something."""

@@ -18,9 +18,9 @@ from adapters.slack.blocks.kit import Block, Site
 from adapters.slack.blocks.surfaces import (
     ENTRIES_SHOWN,
     WindowPage,
-    barred_view,
     home_view,
     notice_view,
+    outsider_view,
     window_pages,
     window_view,
 )
@@ -52,7 +52,7 @@ log = logging.getLogger("bot.slack")
 
 NOTICE_SECONDS = 300.0
 """Seconds a reply is shown on top of the home tab, unless a button is pressed before."""
-MOST_HOMES = 500
+MAX_HOMES = 500
 """The most home tabs kept in memory; the one unused the longest is dropped first."""
 _TOO_LARGE_ERRORS = frozenset(
     {"view_too_large", "invalid_arguments", "invalid_blocks", "msg_blocks_too_long"}
@@ -101,27 +101,27 @@ class HomeTab:
         page.card, page.site, page.barred = card, site, False
         await self._publish(user, page)
 
-    async def tell(self, user: str, card: Card) -> None:
+    async def show_notice(self, user: str, card: Card) -> None:
         """Show a reply on top of the home tab for a while."""
         page = self._page(user)
         page.notice = lay_out(card)
         page.noticed += 1
         number = page.noticed
         await self._publish(user, page)
-        self._asides.begin("an old notice", lambda: self._forget(user, page, number))
+        self._asides.start("an old notice", lambda: self._forget(user, page, number))
 
-    async def bar(self, user: str) -> None:
+    async def show_barred(self, user: str) -> None:
         """Show the home tab of a user without permissions."""
         page = self._page(user)
         page.card, page.notice, page.barred = None, None, True
         await self._publish(user, page)
 
-    def pressed(self, user: str) -> None:
+    def clear_notice(self, user: str) -> None:
         """Remove the previous reply, because the user has pressed something."""
         page = self._page(user)
         if page.notice:
             page.notice = None
-            self._asides.begin("an old notice", lambda: self._publish(user, page))
+            self._asides.start("an old notice", lambda: self._publish(user, page))
 
     def settings(self, user: str) -> SettingsFacts:
         page = self._pages.get(user)
@@ -133,7 +133,7 @@ class HomeTab:
     def _page(self, user: str) -> _HomePage:
         page = self._pages.pop(user, None) or _HomePage()
         self._pages[user] = page
-        while len(self._pages) > MOST_HOMES:
+        while len(self._pages) > MAX_HOMES:
             del self._pages[next(iter(self._pages))]
         return page
 
@@ -149,26 +149,26 @@ class HomeTab:
             if not views or page.published == views[0]:
                 return
             for view in views:
-                if await self._taken(user, view, last=view is views[-1]):
+                if await self._try_publish(user, view, last=view is views[-1]):
                     page.published = views[0]
                     return
 
     def _views(self, page: _HomePage) -> Iterator[Block]:
         """Yield the full page, then shorter and shorter versions."""
         if page.barred:
-            yield barred_view()
+            yield outsider_view()
         elif page.card:
             health = (*self._facts(), *page.card.health)
             card = page.card.model_copy(update={"health": health})
             for most in ENTRIES_SHOWN:
-                yield home_view(card, site=page.site, notice=page.notice, most=most)
+                yield home_view(card, site=page.site, notice=page.notice, max_entries=most)
         elif page.notice:
             yield notice_view(page.notice)
 
-    async def _taken(self, user: str, view: Block, *, last: bool) -> bool:
+    async def _try_publish(self, user: str, view: Block, *, last: bool) -> bool:
         """Publish a view; return False if it is too large for Slack."""
         try:
-            await self._call(user, view)
+            await self._publish_with_retry(user, view)
         except SlackDenied as refusal:
             if refusal.code not in _TOO_LARGE_ERRORS or last:
                 raise
@@ -177,7 +177,7 @@ class HomeTab:
             return False
         return True
 
-    async def _call(self, user: str, view: Block) -> None:
+    async def _publish_with_retry(self, user: str, view: Block) -> None:
         # No hash is sent, so the last publication wins. After a conflict the call is repeated once.
         try:
             await self._publish_once(user, view)
@@ -214,7 +214,7 @@ class PersonalViews:
         self._prompts = SuggestedPrompts(client)
         self._asides = BackgroundTasks()
 
-    async def tell(self, thread: Thread, user: str, card: Card, site: Site | None) -> bool:
+    async def show(self, thread: Thread, user: str, card: Card, site: Site | None) -> bool:
         """Show a card to one person outside of threads. Return False if it belongs into the thread instead."""
         if isinstance(card, HomeCard):
             await self.home.show(user, card, site)
@@ -222,10 +222,10 @@ class PersonalViews:
         if await self._windows.fill(card):
             return True
         if thread.home:
-            await self.home.tell(user, card)
+            await self.home.show_notice(user, card)
         return thread.home
 
-    def begin(self, delivery: Delivery) -> None:
+    def prepare(self, delivery: Delivery) -> None:
         """Do what cannot wait until the delivery is accepted: open a window while the trigger is valid, clear an old
         notice.
         """
@@ -233,30 +233,32 @@ class PersonalViews:
             purpose = FormPurpose(thread=delivery.thread, verb=delivery.what.verb)
             self._windows.open(delivery.id, delivery.what.trigger, purpose.json_text)
         if delivery.thread.home and not isinstance(delivery.what, HomeVisit):
-            self.home.pressed(delivery.user)
+            self.home.clear_notice(delivery.user)
 
-    def end(self, delivery: Delivery, *, let: bool) -> None:
+    def finish(self, delivery: Delivery, *, accepted: bool) -> None:
         """Finish after the delivery was accepted or refused (`let`)."""
-        if let:
+        if accepted:
             return
         if isinstance(delivery.what, HomeVisit):
-            self._asides.begin("a barred home", lambda: self.home.bar(delivery.user))
+            self._asides.start("a barred home", lambda: self.home.show_barred(delivery.user))
         else:
-            self._asides.begin("a word", lambda: self._windows.settle(delivery.id, _NOT_ALLOWED))
+            self._asides.start(
+                "a word", lambda: self._windows.show_fallback(delivery.id, _NOT_ALLOWED)
+            )
 
     def fail(self, delivery: Delivery) -> None:
         """Say in the window that the press could not be accepted, because Slack does not deliver a press again."""
-        self._asides.begin("a word", lambda: self._windows.settle(delivery.id, _NOT_NOW))
+        self._asides.start("a word", lambda: self._windows.show_fallback(delivery.id, _NOT_NOW))
 
-    def look(self, meaning: ScreenEvent) -> None:
+    def handle_screen_event(self, meaning: ScreenEvent) -> None:
         """Handle a screen event in the background."""
         match meaning:
             case PageTurned(view=view, page=page):
-                self._asides.begin("another page", lambda: self._windows.leaf(view, page))
+                self._asides.start("another page", lambda: self._windows.turn_page(view, page))
             case WindowClosed(view=view):
-                self._windows.closed(view)
+                self._windows.forget(view)
             case MessagesTabOpened(channel=channel):
-                self._asides.begin("prompts", lambda: self._prompts.suggest(channel))
+                self._asides.start("prompts", lambda: self._prompts.suggest(channel))
             case _:
                 assert_never(meaning)
 
@@ -269,7 +271,7 @@ class PersonalViews:
 # Windows that only the person who pressed sees: opened at once, filled when the answer arrives, forgotten when closed.
 # The trigger id is valid for three seconds, and once; the answer may take longer.
 
-MOST_WINDOWS = 200
+MAX_WINDOWS = 200
 """The most windows kept in memory; the oldest is dropped first."""
 _OPENING_SECONDS = 10.0
 _ONE_MOMENT = Sheet(title="One moment", body=(Text(text="I am looking it up."),))
@@ -305,7 +307,7 @@ class Windows:
             return
         opening = asyncio.create_task(self._open(trigger, metadata), name="slack: a window")
         self._windows[event] = _Window(opening, metadata)
-        while len(self._windows) > MOST_WINDOWS:
+        while len(self._windows) > MAX_WINDOWS:
             self._windows.pop(next(iter(self._windows))).opening.cancel()
 
     async def fill(self, card: Card) -> bool:
@@ -313,13 +315,13 @@ class Windows:
         found = self._for(card.key)
         return found is not None and await self._show(found, lay_out(card))
 
-    async def settle(self, event: str, told: str) -> None:
+    async def show_fallback(self, event: str, message: str) -> None:
         """Show a message in the window unless it already has content."""
         found = self._windows.get(event)
         if found and not found.filled:
-            await self._show(found, Sheet(title=told))
+            await self._show(found, Sheet(title=message))
 
-    async def leaf(self, view: str, number: int) -> None:
+    async def turn_page(self, view: str, number: int) -> None:
         """Show another page."""
         found = next((one for one in self._windows.values() if _view_id(one) == view), None)
         if found is None or not found.pages:
@@ -328,7 +330,7 @@ class Windows:
             shown = window_view(found.laid, found.pages, number, found.metadata)
             await self._update(view, shown)
 
-    def closed(self, view: str) -> None:
+    def forget(self, view: str) -> None:
         """Drop the content of a closed window; what arrives later is not shown."""
         for one in self._windows.values():
             if _view_id(one) == view:

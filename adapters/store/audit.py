@@ -64,7 +64,7 @@ class AuditFile:
         found = check_audit(home)
         self._number, self._hash, self._at = found.number, found.hash, found.size
         self.broken = (
-            (". ".join(described_problems(home, found.problems)),) if found.problems else ()
+            (". ".join(describe_problems(home, found.problems)),) if found.problems else ()
         )
         # so that somebody can compare it with a copy kept elsewhere
         log.info("the audit log", extra={"data": {"number": found.number, "hash": found.hash}})
@@ -131,11 +131,11 @@ def check_audit(home: Path) -> AuditCheck:
     whole = content[: content.rfind(b"\n") + 1]
     lines = [_AuditLine.of(line) for line in whole.split(b"\n")[:-1]]
     last = lines[-1] if lines else _AuditLine(0, NO_HASH, NO_HASH)
-    problems = (*_links(lines), *_missing(_HEAD.fullmatch(head), lines, last.number))
+    problems = (*_chain_problems(lines), *_head_problems(_HEAD.fullmatch(head), lines, last.number))
     return AuditCheck(last.number or len(lines), last.hash, len(whole), problems)
 
 
-def described_problems(home: Path, problems: Iterable[str]) -> tuple[str, str]:
+def describe_problems(home: Path, problems: Iterable[str]) -> tuple[str, str]:
     """Return what is wrong with the log, and what to do about it."""
     return (
         f"{home / AUDIT_FILE} is not as it was written: {'; '.join(problems)}",
@@ -165,7 +165,7 @@ class _AuditLine:
         )
 
 
-def _links(lines: list[_AuditLine]) -> list[str]:
+def _chain_problems(lines: list[_AuditLine]) -> list[str]:
     """Return the first few places where the chain is broken."""
     problems: list[str] = []
     before, expected = NO_HASH, 1
@@ -180,7 +180,7 @@ def _links(lines: list[_AuditLine]) -> list[str]:
     return problems[:MOST_TOLD]
 
 
-def _missing(head: re.Match[bytes] | None, lines: list[_AuditLine], number: int) -> list[str]:
+def _head_problems(head: re.Match[bytes] | None, lines: list[_AuditLine], number: int) -> list[str]:
     """Return what the head records but the log lacks or has changed."""
     if head is None:
         # after a kill right after the first line there is no head

@@ -57,7 +57,7 @@ def disk_error(error: OSError, path: Path) -> Unavailable:
 
 JOURNAL = ".journal"
 EXPORT = ".json"
-LONGEST_NAME = 150
+MAX_NAME_LENGTH = 150
 
 
 class SessionFolder:
@@ -84,7 +84,7 @@ class SessionFolder:
         """Return the names of all unfinished and of all finished sessions."""
         return _names_in(self.unfinished, JOURNAL), _names_in(self.finished, JOURNAL)
 
-    def strangers(self) -> set[str]:
+    def foreign_exports(self) -> set[str]:
         """Return the names of exports without a journal, which somebody else has put there."""
         return _names_in(self.exports, EXPORT).difference(*self.journals())
 
@@ -111,7 +111,7 @@ class SessionFolder:
             aside = path.with_name(f"{path.name}.broken-{stamp}-{number}")
         return path.rename(aside)
 
-    def sweep(self) -> None:
+    def remove_temporary_files(self) -> None:
         """Remove temporary files left by a crash."""
         home = self.index.parent
         for directory in (home, self.exports, self.unfinished, self.finished, self.evidence):
@@ -122,7 +122,7 @@ class SessionFolder:
 def file_name(session_id: str) -> str:
     """Return a safe file name for any id."""
     name = quote(session_id, safe="")
-    if len(name) <= LONGEST_NAME and not name.startswith("."):
+    if len(name) <= MAX_NAME_LENGTH and not name.startswith("."):
         return name
     return f"{name.lstrip('.')[:40]}~{sha256(session_id.encode()).hexdigest()[:32]}"
 

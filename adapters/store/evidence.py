@@ -187,13 +187,13 @@ def _bounded(content: bytes) -> bytes:
 # time; beyond that the oldest files are removed when space runs out. Evidence of unfinished sessions, its raw logs, and
 # anything younger than a day is kept.
 
-_FRESH = timedelta(days=1)
+_MIN_AGE = timedelta(days=1)
 _RUN = "run-"
 """Prefix of the id in the name of a run's folder."""
 _NAMES = re.compile(rb"[\w-]+")
 
 
-class OutputBounds(Fact):
+class OutputQuotas(Fact):
     """Limits in bytes, for transcripts, raw logs and evidence each."""
 
     runs: int = 2_000_000_000
@@ -211,20 +211,20 @@ class _File(NamedTuple):
 
 class OutputLimits:
     def __init__(
-        self, home: Path, now: Callable[[], datetime], bounds: OutputBounds | None = None
+        self, home: Path, now: Callable[[], datetime], bounds: OutputQuotas | None = None
     ) -> None:
         self._home = home
         self._now = now
-        self._bounds = bounds or OutputBounds()
+        self._bounds = bounds or OutputQuotas()
 
     def tidy(self) -> None:
         old = self._now() - self._bounds.age
         runs = list(_plain_files((self._home / "runs").glob("*")))
         _remove([file for file in runs if file.at < old])
-        self._fit([file for file in runs if file.at >= old], self._bounds.runs)
+        self._remove_oldest([file for file in runs if file.at >= old], self._bounds.runs)
         self._remove_spools(old)
-        self._fit(list(_plain_files(self._raw_of_ended())), self._bounds.raw)
-        self._fit_evidence(self._bounds.evidence)
+        self._remove_oldest(list(_plain_files(self._raw_of_ended())), self._bounds.raw)
+        self._remove_oldest_evidence(self._bounds.evidence)
 
     def _raw_of_ended(self) -> Iterator[Path]:
         unfinished = self._home / "sessions" / "unfinished"
@@ -232,16 +232,18 @@ class OutputLimits:
             if not (unfinished / f"{folder.name}{JOURNAL}").exists():
                 yield from folder.rglob("*")
 
-    def _fit_evidence(self, room: int) -> None:
+    def _remove_oldest_evidence(self, room: int) -> None:
         # Evidence is named in its session's journal; that of unfinished sessions is kept.
         found = list(_plain_files((self._home / "evidence").glob("*.json")))
         if sum(file.bytes for file in found) <= room:
             return
-        named = self._named(file.path.stem for file in found)
+        named = self._ids_in_use(file.path.stem for file in found)
         free = [file for file in found if file.path.stem not in named]
-        self._fit(free, room - sum(file.bytes for file in found) + sum(file.bytes for file in free))
+        self._remove_oldest(
+            free, room - sum(file.bytes for file in found) + sum(file.bytes for file in free)
+        )
 
-    def _named(self, ids: Iterable[str]) -> set[str]:
+    def _ids_in_use(self, ids: Iterable[str]) -> set[str]:
         """Return the ids that appear in the journals of unfinished sessions."""
         wanted = {id.encode() for id in ids}
         named = set[bytes]()
@@ -254,14 +256,14 @@ class OutputLimits:
         # Folders of runs that are no longer needed. Agents can have put anything there.
         spools = (self._home / "spool").glob(f"{_RUN}*")
         found = [path for path in spools if _is_older(path, old)]
-        named = self._named(path.name.removeprefix(_RUN) for path in found)
+        named = self._ids_in_use(path.name.removeprefix(_RUN) for path in found)
         for path in found:
             if path.name.removeprefix(_RUN) not in named:
                 shutil.rmtree(path, ignore_errors=True)
 
-    def _fit(self, files: list[_File], room: int) -> None:
+    def _remove_oldest(self, files: list[_File], room: int) -> None:
         """Remove the oldest files until the rest fits."""
-        fresh = self._now() - _FRESH
+        fresh = self._now() - _MIN_AGE
         excess = sum(file.bytes for file in files) - room
         for file in sorted(files, key=lambda one: one.at):
             if excess <= 0 or file.at >= fresh:

@@ -28,7 +28,7 @@ from bot.core.snapshot import NewerSchemaError
 JournalRow = dict[str, Any]
 Tables = dict[str, dict[str, JournalRow]]
 
-SLACK_BYTES = 1_000_000
+REWRITE_MARGIN_BYTES = 1_000_000
 """A journal may grow by this much, or to twice its size, before it is rewritten."""
 
 
@@ -71,7 +71,7 @@ class JournalStorage(Storage):
         if path.exists():
             self._tables, self._length, form = _read(disk.read(path))
             self._older = form < SCHEMA
-        self._limit = self._length + max(SLACK_BYTES, self._length)
+        self._limit = self._length + max(REWRITE_MARGIN_BYTES, self._length)
 
     def read(self) -> Tables:
         return self._tables
@@ -83,7 +83,7 @@ class JournalStorage(Storage):
 
     def commit(self, changes: Mapping[str, RowChanges]) -> None:
         """Append the changes; on disk when it returns, with one fdatasync."""
-        plain = {name: _plain(change) for name, change in changes.items()}
+        plain = {name: _to_json_values(change) for name, change in changes.items()}
         if self._older:
             _apply(self._tables, plain)
             self._rewrite()
@@ -100,7 +100,7 @@ class JournalStorage(Storage):
 
     def _shrink(self) -> None:
         self._limit = (
-            self._length + SLACK_BYTES
+            self._length + REWRITE_MARGIN_BYTES
         )  # set first, so that a failure below is retried only later
         with suppress(
             OSError
@@ -112,7 +112,7 @@ class JournalStorage(Storage):
         lines += _line({name: RowChanges(put=dict(rows)) for name, rows in self._tables.items()})
         self._disk.replace(self._path, lines)
         self._length, self._older = len(lines), False
-        self._limit = self._length + max(SLACK_BYTES, self._length)
+        self._limit = self._length + max(REWRITE_MARGIN_BYTES, self._length)
 
 
 class JournalTable(Table):
@@ -125,7 +125,7 @@ class JournalTable(Table):
         self._commit(change)
 
     def _update_table(self, updater: Callable[[Any], None]) -> None:
-        view = _View(cast(Mapping[str, Any], self._read_table()))
+        view = _RecordingView(cast(Mapping[str, Any], self._read_table()))
         updater(view)
         self._commit(view.change)
 
@@ -142,7 +142,7 @@ class JournalDatabase(TinyDB):
         return cast(JournalTable, self.table(name))
 
 
-class _View(MutableMapping[str, JournalRow]):
+class _RecordingView(MutableMapping[str, JournalRow]):
     """The rows as a mapping for TinyDB's own methods; changes are only recorded."""
 
     def __init__(self, rows: Mapping[str, Any]) -> None:
@@ -190,9 +190,9 @@ def replayed_changes(data: bytes) -> Iterator[tuple[dict[str, dict[str, JournalR
     form = _form(header)
     tables: Tables = {}
     for number, line in enumerate(lines, 2):
-        text = _text(line)
+        text = _checked_text(line)
         if text is None:
-            if _torn(lines[number - 2 :]):
+            if _is_incomplete_write(lines[number - 2 :]):
                 return
             raise BrokenStateError(f"line {number} is damaged")
         before = {name: dict(rows) for name, rows in tables.items()}
@@ -213,9 +213,9 @@ def _read(data: bytes) -> tuple[Tables, int, int]:
     tables: Tables = {}
     length = len(header) + 1
     for number, line in enumerate(lines):
-        text = _text(line)
+        text = _checked_text(line)
         if text is None:
-            if _torn(lines[number:]):
+            if _is_incomplete_write(lines[number:]):
                 break
             raise BrokenStateError(f"line {number + 2} is damaged")
         _replay(tables, text, number + 2)
@@ -230,7 +230,7 @@ def _of_today(tables: Tables, form: int) -> Tables:
 
 
 def _form(header: bytes) -> int:
-    text = _text(header)
+    text = _checked_text(header)
     if text is None:
         raise BrokenStateError("it does not begin like a journal")
     try:
@@ -261,7 +261,7 @@ def _apply(tables: Tables, changes: Mapping[str, RowChanges]) -> None:
             rows[key] = {**rows[key], **fields}
 
 
-def _plain(change: RowChanges) -> RowChanges:
+def _to_json_values(change: RowChanges) -> RowChanges:
     """Return the changes with JSON values only."""
     put, fields = _ANY.dump_python((change.put, change.set), mode="json")
     return RowChanges(change.drop, put, fields)
@@ -272,12 +272,12 @@ def _line(value: object) -> bytes:
     return b"%08x %b\n" % (crc32(text), text)
 
 
-def _text(line: bytes) -> bytes | None:
+def _checked_text(line: bytes) -> bytes | None:
     """Return the text of a line, or None if its checksum is wrong."""
     text = line[9:]
     return text if line[:9] == b"%08x " % crc32(text) else None
 
 
-def _torn(lines: list[bytes]) -> bool:
+def _is_incomplete_write(lines: list[bytes]) -> bool:
     # A power cut explains it if blocks of the last line never reached the disk and are read as zeros.
-    return b"\0" in lines[0] and all(_text(line) is None for line in lines[1:])
+    return b"\0" in lines[0] and all(_checked_text(line) is None for line in lines[1:])

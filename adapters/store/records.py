@@ -22,7 +22,7 @@ from bot.core.session import Session
 
 # The rows of a session.
 
-PLAIN = ""
+PLAIN_FIELD = ""
 """The field of a row that is not a model. No model has a field of this name."""
 
 
@@ -30,21 +30,21 @@ class RecordParts:
     """A record as it was last saved."""
 
     def __init__(self) -> None:
-        self._root = _Alive(Record)
+        self._root = _MutablePart(Record)
 
     @classmethod
-    def restored(cls, rows: Mapping[str, JournalRow]) -> tuple[RecordParts, Record]:
+    def from_rows(cls, rows: Mapping[str, JournalRow]) -> tuple[RecordParts, Record]:
         """Build the parts and the record from the rows of a journal."""
         tree, keys = _assembled(rows)
         try:
             record = Record.model_validate(tree)
         except ValidationError as error:
-            raise broken_record(error) from error
+            raise broken_record_error(error) from error
         parts = cls()
-        parts._root.know(record, "", rows.keys(), keys)
+        parts._root.mark_saved(record, "", rows.keys(), keys)
         return parts, record
 
-    def take(self, record: Record) -> RowChanges:
+    def changes_to(self, record: Record) -> RowChanges:
         """Return the changes since the last call, as row changes; empty if there are none."""
         change = RowChanges()
         self._root.take(record, "", change)
@@ -55,16 +55,16 @@ class RecordParts:
         return cast(Record, self._root.built()).session
 
 
-class _Alive:
+class _MutablePart:
     """A mutable object: its values, and the parts that have rows of their own."""
 
     def __init__(self, kind: type[Living]) -> None:
         self._kind = kind
         self._values: dict[str, object] = {}
-        self._parts: dict[str, _Alive | _Items] = {}
+        self._parts: dict[str, _MutablePart | _ListPart] = {}
         self._new = True
 
-    def know(
+    def mark_saved(
         self, living: Living, path: str, rows: Container[str], keys: Mapping[str, list[int]]
     ) -> None:
         """Take it for saved. A part that has no row yet is written whole by the next save."""
@@ -74,11 +74,11 @@ class _Alive:
         for name, value in vars(living).items():
             inner = f"{path}/{name}"
             if isinstance(value, Living):
-                part = self._parts[name] = _Alive(type(value))
-                part.know(value, inner, rows, keys)
+                part = self._parts[name] = _MutablePart(type(value))
+                part.mark_saved(value, inner, rows, keys)
             elif isinstance(value, list):
-                items = self._parts[name] = _Items()
-                items.know(cast(list[object], value), inner, rows, keys)
+                items = self._parts[name] = _ListPart()
+                items.mark_saved(cast(list[object], value), inner, rows, keys)
             else:
                 self._values[name] = value
 
@@ -92,7 +92,7 @@ class _Alive:
                 continue
             if isinstance(value, (Living, list)):
                 part = self._parts.get(name)
-                if type(part) is _Items and part.items == value:
+                if type(part) is _ListPart and part.items == value:
                     continue
                 self._take_part(name, cast(Living | list[object], value), path, fields, change)
             else:
@@ -120,13 +120,13 @@ class _Alive:
     ) -> None:
         part = self._parts.get(name)
         if isinstance(value, Living):
-            if not isinstance(part, _Alive):
-                part = self._parts[name] = _Alive(type(value))
+            if not isinstance(part, _MutablePart):
+                part = self._parts[name] = _MutablePart(type(value))
                 self._values.pop(name, None)
             part.take(value, f"{path}/{name}", change)
             return
-        if not isinstance(part, _Items):
-            part = self._parts[name] = _Items()
+        if not isinstance(part, _ListPart):
+            part = self._parts[name] = _ListPart()
             fields[name] = []
         part.take(value, f"{path}/{name}", change)
 
@@ -140,7 +140,7 @@ class _Alive:
         self._values[name] = fields[name] = value
 
 
-class _Items:
+class _ListPart:
     """A list. Every item keeps its key while it exists; the order of items is that of the rows."""
 
     def __init__(self) -> None:
@@ -148,7 +148,7 @@ class _Items:
         self._keys: list[int] = []
         self._next = 0
 
-    def know(
+    def mark_saved(
         self,
         items: list[object],
         path: str,
@@ -159,8 +159,8 @@ class _Items:
         self._next = max(self._keys, default=-1) + 1
         for key, item in zip(self._keys, items, strict=True):
             if isinstance(item, Living):
-                saved = _Alive(type(item))
-                saved.know(item, f"{path}/{key}", rows, keys)
+                saved = _MutablePart(type(item))
+                saved.mark_saved(item, f"{path}/{key}", rows, keys)
                 self.items.append(saved)
             else:
                 self.items.append(item)
@@ -178,7 +178,7 @@ class _Items:
         self._remove(range(len(self.items)), path, change)
 
     def built(self) -> list[object]:
-        return [item.built() if isinstance(item, _Alive) else item for item in self.items]
+        return [item.built() if isinstance(item, _MutablePart) else item for item in self.items]
 
     def _take_living(self, items: list[object], path: str, change: RowChanges) -> None:
         for key, saved, item in zip(self._keys, self.items, items, strict=False):
@@ -190,7 +190,7 @@ class _Items:
 
     def _take_rearranged(self, items: list[object], path: str, change: RowChanges) -> None:
         """Handle removed, added or replaced items, and keep the rows of those that can stay."""
-        stay = self._staying(items)
+        stay = self._unchanged_positions(items)
         differing = [
             index
             for index, item in enumerate(items[: len(self.items)])
@@ -204,7 +204,7 @@ class _Items:
         self._remove(sorted(set(range(len(self.items))) - set(stay)), path, change)
         self._add(items[len(stay) :], path, change)
 
-    def _staying(self, items: list[object]) -> list[int]:
+    def _unchanged_positions(self, items: list[object]) -> list[int]:
         """Return the positions at which the first of `items` already are, in the same order."""
         found: list[int] = []
         for item in items:
@@ -220,7 +220,7 @@ class _Items:
             self._keys.append(self._next)
             self._next += 1
             if isinstance(item, Living):
-                saved = _Alive(type(item))
+                saved = _MutablePart(type(item))
                 saved.take(item, place, change)
                 self.items.append(saved)
             else:
@@ -231,13 +231,13 @@ class _Items:
         for index in sorted(indexes, reverse=True):
             place = f"{path}/{self._keys.pop(index)}"
             item = self.items.pop(index)
-            if isinstance(item, _Alive):
+            if isinstance(item, _MutablePart):
                 item.drop(place, change)
             else:
                 change.drop.append(place)
 
 
-def broken_record(error: ValidationError) -> BrokenStateError:
+def broken_record_error(error: ValidationError) -> BrokenStateError:
     """Return an error with the first problem, without quoting the file, which may contain secrets."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     place = ".".join(str(part) for part in first["loc"]) or "the whole"
@@ -245,7 +245,7 @@ def broken_record(error: ValidationError) -> BrokenStateError:
 
 
 def _row(item: object) -> object:
-    return item if isinstance(item, BaseModel) else {PLAIN: item}
+    return item if isinstance(item, BaseModel) else {PLAIN_FIELD: item}
 
 
 def _assembled(rows: Mapping[str, JournalRow]) -> tuple[JournalRow, dict[str, list[int]]]:
@@ -260,7 +260,7 @@ def _assembled(rows: Mapping[str, JournalRow]) -> tuple[JournalRow, dict[str, li
             if name.isdecimal():
                 keys.setdefault(owner, []).append(int(name))
                 owner, _, name = owner.rpartition("/")
-                built[owner][name].append(row.get(PLAIN, built[path]))
+                built[owner][name].append(row.get(PLAIN_FIELD, built[path]))
             elif path:
                 built[owner][name] = built[path]
         return built[""], keys
@@ -283,7 +283,7 @@ class SavedRecord:
     saves: int = 0
 
     @classmethod
-    def fresh(cls, path: Path, disk: Disk) -> SavedRecord:
+    def new(cls, path: Path, disk: Disk) -> SavedRecord:
         """Return one for a record that was never saved."""
         return cls(path, JournalDatabase(path, disk), RecordParts())
 
@@ -292,12 +292,12 @@ class SavedRecord:
         """Read the journal and return it with the record. Raises OSError, BrokenStateError, NewerSchemaError."""
         database = JournalDatabase(path, disk)
         rows = database.storage.read() or {}
-        parts, record = RecordParts.restored(rows.get(TABLE, {}))
+        parts, record = RecordParts.from_rows(rows.get(TABLE, {}))
         return cls(path, database, parts, is_done(record)), record
 
     def save(self, record: Record) -> None:
         """Save the changes. After an error neither journal nor parts in memory are valid: read them again."""
-        change = self.parts.take(record)
+        change = self.parts.changes_to(record)
         if change:
             self.database.rows(TABLE).apply(change)
         self.done = is_done(record)

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from adapters.files import Disk
 from adapters.store.journal import JournalRow, replayed_changes
-from adapters.store.records import TABLE, RecordParts, broken_record
+from adapters.store.records import TABLE, RecordParts, broken_record_error
 from bot.core.actions import Order
 from bot.core.errors import BrokenStateError, Refused
 from bot.core.events import Event, Result
@@ -35,9 +35,9 @@ from bot.core.session import SCHEMA, Session
 # somebody else must neither fill the disk nor choose where files go.
 
 MANIFEST, HISTORY = "manifest.json", "history.jsonl"
-LARGEST_ARCHIVE = 500_000_000
+MAX_ARCHIVE_BYTES = 500_000_000
 """Total bytes, unpacked."""
-MOST_FILES = 10_000
+MAX_FILES = 10_000
 _BROKEN = (
     *(tarfile.TarError, zlib.error, EOFError, gzip.BadGzipFile),
     # raised by tarfile for malicious headers
@@ -71,7 +71,7 @@ def history_lines(history: EventHistory) -> bytes:
     return "".join(f"{text}\n" for text in texts).encode("utf-8", "replace")
 
 
-def open_archive(path: Path, largest: int = LARGEST_ARCHIVE) -> tuple[Manifest, EventHistory]:
+def open_archive(path: Path, largest: int = MAX_ARCHIVE_BYTES) -> tuple[Manifest, EventHistory]:
     """Read an archive and verify it; raise Refused if it is none, incomplete, too large, or was changed."""
     files = _files(path, largest)
     manifest = _manifest(path, files)
@@ -92,7 +92,7 @@ def _add(tar: tarfile.TarFile, name: str, content: bytes) -> None:
     tar.addfile(about, io.BytesIO(content))
 
 
-class _Unpacked(io.BufferedIOBase):
+class _LimitedUnpacker(io.BufferedIOBase):
     """Limits what is unpacked from the archive, including headers, which tarfile reads completely."""
 
     def __init__(self, file: gzip.GzipFile, path: Path, room: int) -> None:
@@ -115,10 +115,10 @@ def _files(path: Path, largest: int) -> dict[str, bytes]:
     try:
         with (
             gzip.open(path) as zipped,
-            tarfile.open(fileobj=_Unpacked(zipped, path, largest), mode="r|") as tar,
+            tarfile.open(fileobj=_LimitedUnpacker(zipped, path, largest), mode="r|") as tar,
         ):
             for about in tar:
-                if about.size > largest or len(found) >= MOST_FILES:
+                if about.size > largest or len(found) >= MAX_FILES:
                     raise _too_large(path)
                 # a sparse file claims any number of zeros that are not in the archive
                 plain = about.isreg() and not about.issparse()
@@ -182,7 +182,7 @@ def read_history(journal: Path, disk: Disk | None = None) -> tuple[EventHistory,
     for gone, tables in replayed_changes((disk or Disk()).read(journal)):
         events = [row for key, row in gone.get(TABLE, {}).items() if key.startswith(_INBOX)]
         if start is None or events:
-            record = RecordParts.restored(tables.get(TABLE, {}))[1]
+            record = RecordParts.from_rows(tables.get(TABLE, {}))[1]
             start, last = start or record, record
             steps += _steps(events, record)
     if start is None or last is None:
@@ -204,4 +204,4 @@ def _event(row: Mapping[str, object]) -> Event:
     try:
         return _EVENT.validate_python(row)
     except ValidationError as error:
-        raise broken_record(error) from error
+        raise broken_record_error(error) from error

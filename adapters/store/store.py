@@ -17,7 +17,7 @@ from pydantic import AwareDatetime, BaseModel, TypeAdapter, ValidationError
 
 from adapters.files import Disk
 from adapters.store.disk import EXPORT, JOURNAL, SessionFolder, disk_error, file_name
-from adapters.store.records import SavedRecord, broken_record
+from adapters.store.records import SavedRecord, broken_record_error
 from bot.core.errors import BrokenStateError, Refused, Unavailable
 from bot.core.people import Thread
 from bot.core.projections.records import Record
@@ -49,7 +49,7 @@ class JournalStore:
         self._index: SessionIndex | None = None
         self._unnoted: set[str] = set()
         self._told: dict[str, None] = {}
-        self._background = BackgroundWork(self._settle, self._write_index, export_delay)
+        self._background = BackgroundWork(self._export_and_release, self._write_index, export_delay)
 
     @property
     def broken(self) -> tuple[str, ...]:
@@ -57,8 +57,8 @@ class JournalStore:
 
     def load(self) -> list[Record]:
         with self._lock, self._plainly():
-            self._folder.sweep()
-            for name in sorted(self._folder.strangers()):
+            self._folder.remove_temporary_files()
+            for name in sorted(self._folder.foreign_exports()):
                 self._import(self._folder.exports / (name + EXPORT))
             names, _ = self._folder.journals()
             records: list[Record] = []
@@ -73,7 +73,11 @@ class JournalStore:
         with self._lock, self._plainly():
             path = self._folder.journal(session_id)
             if not path.exists():
-                ids = [line.id for line in self._noted().lines() if line.id.startswith(session_id)]
+                ids = [
+                    line.id
+                    for line in self._updated_index().lines()
+                    if line.id.startswith(session_id)
+                ]
                 if len(ids) != 1 or not session_id:
                     return None
                 path = self._folder.journal(ids[0])
@@ -87,13 +91,13 @@ class JournalStore:
             if kept is None or (
                 kept.path.parent == self._folder.finished and not record.session.over
             ):
-                kept = self._from_disk(record.session)
+                kept = self._open_journal(record.session)
             kept.save(record)
             self._keep(session_id, kept)
 
     def sessions(self) -> list[IndexedSession]:
         with self._lock, self._plainly():
-            return [*self._noted().lines()]
+            return [*self._updated_index().lines()]
 
     def close(self) -> None:
         """Finish the pending exports and the index."""
@@ -102,34 +106,34 @@ class JournalStore:
     def _keep(self, session_id: str, kept: SavedRecord) -> None:
         self._kept[session_id] = kept
         self._unnoted.add(session_id)
-        self._background.ask(session_id)
+        self._background.request(session_id)
 
-    def _from_disk(self, session: Session) -> SavedRecord:
+    def _open_journal(self, session: Session) -> SavedRecord:
         """Return the journal of a record that is not in memory, or a new one."""
         path = self._folder.journal(session.id)
         if not session.over:
             path = self._folder.reopen(path)
         if not path.exists():
-            return SavedRecord.fresh(path, self._disk)
-        self._disk.settle(path)
+            return SavedRecord.new(path, self._disk)
+        self._disk.sync_file(path)
         try:
             return SavedRecord.read(path, self._disk)[0]
         except NewerSchemaError as error:
             raise Refused(f"session {session.id} cannot be saved: {error}", _UPDATE) from error
         except BrokenStateError as error:
             self._put_aside(path, error)
-            return SavedRecord.fresh(path, self._disk)
+            return SavedRecord.new(path, self._disk)
 
     def _read(self, path: Path) -> tuple[SavedRecord, Record] | tuple[None, None]:
         """Read a journal; return None after an error, which was reported."""
         try:
             return SavedRecord.read(path, self._disk)
         except NewerSchemaError as error:
-            self._tell(f"The session file {path} was left alone: {error}. {_UPDATE}")
+            self._report(f"The session file {path} was left alone: {error}. {_UPDATE}")
         except BrokenStateError as error:
             self._put_aside(path, error)
         except OSError as error:
-            self._tell(f"The session file {path} was left alone: {error.strerror or error}.")
+            self._report(f"The session file {path} was left alone: {error.strerror or error}.")
         return None, None
 
     def _import(self, path: Path) -> None:
@@ -138,21 +142,21 @@ class JournalStore:
             session = restore(self._disk.read(path))
             if self._folder.export(session.id) != path:
                 name = self._folder.export(session.id).name
-                self._tell(
+                self._report(
                     f"{path} was left alone: the session in it belongs into a file named {name}."
                 )
                 return
             self.save(Record(session=session))
         except NewerSchemaError as error:
-            self._tell(f"The session file {path} was left alone: {error}. {_UPDATE}")
+            self._report(f"The session file {path} was left alone: {error}. {_UPDATE}")
         except ValidationError as error:
-            self._put_aside(path, broken_record(error))
+            self._put_aside(path, broken_record_error(error))
         except (OSError, Unavailable) as error:
-            self._tell(f"The session file {path} was left alone: {error}.")
+            self._report(f"The session file {path} was left alone: {error}.")
 
     def _put_aside(self, path: Path, error: BrokenStateError) -> None:
         aside = self._folder.put_aside(path)
-        self._tell(
+        self._report(
             f"The session file {path} is broken: {error}. "
             f"It was kept as {aside.name}; all other sessions are unaffected."
         )
@@ -161,10 +165,10 @@ class JournalStore:
             self._folder.put_aside(exported)
         self._index = None
 
-    def _tell(self, sentence: str) -> None:
+    def _report(self, sentence: str) -> None:
         self._told[sentence] = None
 
-    def _noted(self) -> SessionIndex:
+    def _updated_index(self) -> SessionIndex:
         """Return the index, after adding what is missing in it."""
         while (index := self._index) is None:
             self._index = SessionIndex(self._folder, self._disk)
@@ -172,7 +176,7 @@ class JournalStore:
             # a broken journal may be found here; then the loop reads the index again, without it
             self._note_missing(self._index)
         for session_id in self._unnoted & self._kept.keys():
-            index.note(self._kept[session_id].parts.session())
+            index.update(self._kept[session_id].parts.session())
         self._unnoted.clear()
         return index
 
@@ -183,9 +187,9 @@ class JournalStore:
                 path = directory / (name + JOURNAL)
                 record = self._read(path)[1] if path.exists() else None
                 if record:
-                    index.note(record.session)
+                    index.update(record.session)
 
-    def _settle(self, session_id: str) -> None:
+    def _export_and_release(self, session_id: str) -> None:
         """In the background: export the session, and drop it from memory if it is over."""
         with self._lock:
             kept = self._kept.get(session_id)
@@ -196,7 +200,7 @@ class JournalStore:
         with self._lock:
             if kept.done and self._kept.get(session_id) is kept and kept.saves == saves:
                 if self._index:
-                    self._index.note(session)
+                    self._index.update(session)
                 self._folder.finish(kept.path)
                 del self._kept[session_id]
 
@@ -208,8 +212,8 @@ class JournalStore:
 
     def _write_index(self) -> None:
         with self._lock:
-            index = self._noted() if self._index else None
-            news = index.news() if index else None
+            index = self._updated_index() if self._index else None
+            news = index.changed_content() if index else None
         if index and news:
             index.write(news)
 
@@ -274,7 +278,7 @@ class SessionIndex:
         """Return the lines, newest first."""
         return sorted(self._lines.values(), key=lambda line: line.updated_at, reverse=True)
 
-    def note(self, session: Session) -> None:
+    def update(self, session: Session) -> None:
         line = SessionLine.of(session)
         self._changed |= line.differs(self._lines.get(line.id))
         self._lines[line.id] = line
@@ -291,7 +295,7 @@ class SessionIndex:
         }
         return (unfinished | finished) - true
 
-    def news(self) -> bytes | None:
+    def changed_content(self) -> bytes | None:
         """Return the new content of the file, or None if only times have changed."""
         if not self._changed:
             return None
@@ -318,7 +322,7 @@ class SessionIndex:
 
 log = logging.getLogger(__name__)
 
-_LONGEST = 30.0
+_MAX_PAUSE = 30.0
 """The longest pause between two tries, in seconds."""
 
 
@@ -342,7 +346,7 @@ class BackgroundWork:
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def ask(self, name: str) -> None:
+    def request(self, name: str) -> None:
         with self._lock:
             self._asked.add(name)
             if self._thread is None and not self._closing.is_set():
@@ -361,7 +365,7 @@ class BackgroundWork:
     def _run(self) -> None:
         while not self._closing.is_set():
             self._any.wait()
-            self._closing.wait(min(self._delay * 2**self._failed, _LONGEST))
+            self._closing.wait(min(self._delay * 2**self._failed, _MAX_PAUSE))
             self._any.clear()
             self._do()
 

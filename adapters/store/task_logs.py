@@ -40,7 +40,7 @@ from bot.core.task import Task
 log = logging.getLogger(__name__)
 
 TASKS = "tasks"
-_TIDY_AFTER = 8_000_000
+_TIDY_INTERVAL_BYTES = 8_000_000
 """Bytes written before the limits are checked again."""
 
 
@@ -131,16 +131,16 @@ class TaskLogFiles:
             index = task_log_views.task_log_index(session, tuple(known.values()))
             self._replace(directory / INDEX, index)
             if {id: one.status for id, one in known.items()} != before:
-                self._room.enter(index)
-            if self._written > _TIDY_AFTER:
-                self._tidy_besides()
+                self._room.update_index(index)
+            if self._written > _TIDY_INTERVAL_BYTES:
+                self._try_tidy()
 
     def _settled(self, session: Session, task_id: str) -> None:
         self._note(session, {task_id: ()})
         directory = self._directory(session.id)
         with self._plainly():
             for name in (f"{TASKS}/{file_name(task_id)}.json", INDEX):
-                Disk().settle(directory / name)
+                Disk().sync_file(directory / name)
 
     def _read(self, session_id: str) -> tuple[TaskLog, ...]:
         with self._plainly():
@@ -163,7 +163,7 @@ class TaskLogFiles:
         with self._lock, self._plainly():
             self._tidy()
 
-    def _tidy_besides(self) -> None:
+    def _try_tidy(self) -> None:
         # Errors are only logged, because the entries themselves were written.
         try:
             self._tidy()
@@ -263,7 +263,7 @@ class TaskLogRetention:
         make_private(self._logs)
         self._write(list(map(_line, self.indexes())))
 
-    def enter(self, index: TaskLogIndex) -> None:
+    def update_index(self, index: TaskLogIndex) -> None:
         """Replace a session's line in the index of all sessions. The other lines are copied without being parsed."""
         begins = index.model_dump_json(include={"session_id"}).removesuffix("}").encode()
         others = [one for one in self._lines() if not one.startswith(begins + b",")]
@@ -324,7 +324,7 @@ def _measured(directory: Path) -> _Logs:
 
 # Makes entries safe to be written: masked first and then cut, because half a secret is not recognised.
 
-_END = 8192
+_DROPPED_AT_CUT = 8192
 """Characters dropped after a cut made before masking."""
 _HIDDEN: dict[str, JsonValue] = {"hidden": "it could not be masked"}
 
@@ -356,7 +356,7 @@ class MaskedEntries:
             return [self._cut(inner) for inner in value]
         if isinstance(value, dict):
             return {key: self._cut(inner) for key, inner in value.items()}
-        longest = self._bounds.entry + _END
+        longest = self._bounds.entry + _DROPPED_AT_CUT
         if not isinstance(value, str) or len(value) <= longest:
             return value
-        return self._masker.mask_personal(value[:longest])[:-_END] + TRUNCATED
+        return self._masker.mask_personal(value[:longest])[:-_DROPPED_AT_CUT] + TRUNCATED

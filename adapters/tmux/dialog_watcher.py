@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 
 from adapters.descendants import KnownProcess
 from adapters.tmux.dialogs import Hint, dialog_from_hint, latest_hint, read_dialog
-from adapters.tmux.screens import PaneListing, PaneScreens, PaneViewers, readable
+from adapters.tmux.screens import PaneListing, PaneScreens, PaneViewers, sanitize_screen
 from adapters.tmux.server import TmuxServer
 from adapters.tmux.spool import Spool
 from adapters.tmux.terminal import Keyboard, NotRunning
@@ -38,7 +38,7 @@ class DialogWatcher:
         server: TmuxServer,
         watch: Watch,
         mask: Callable[[str], str],
-        pace: ScreenPace,
+        pace: ScreenTiming,
     ) -> None:
         self._pace = pace
         self._listing = listing
@@ -50,11 +50,11 @@ class DialogWatcher:
         self._mask = mask
         self._answering: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    def heard(self, news: str) -> None:
+    def handle_notification(self, line: str) -> None:
         """Handle a notification line of tmux."""
-        self._activity.heard(news)
+        self._activity.handle_notification(line)
 
-    async def changes(self, spool: Spool) -> AsyncGenerator[Dialog | None]:
+    async def watch(self, spool: Spool) -> AsyncGenerator[Dialog | None]:
         """Yield each dialog once, and None when it is gone, without end.
 
         A program without a terminal as input has no dialogs.
@@ -62,22 +62,24 @@ class DialogWatcher:
         if spool.kept.stdin != "terminal":
             await asyncio.Event().wait()
         run = spool.path.name
-        follower = Follower(self._pace, time.monotonic)
-        with self._watch.on(spool.path, 0) as wake, self._activity.on(run, wake.event):
+        follower = DialogTracker(self._pace, time.monotonic)
+        with self._watch.watch_run(spool.path, 0) as wake, self._activity.notify(run, wake.event):
             patience, happened = wake.period, True
             while True:
-                look = await self._look_if_it_can(spool)
-                if follower.sees(look):
-                    _note_heeded(spool, look.hint)
+                look = await self._try_look(spool)
+                if follower.add_look(look):
+                    _mark_handled(spool, look.hint)
                 if follower.has_news:
-                    yield follower.news()
-                happened = await self._rest(wake, patience, follower.hurries, happened)
+                    yield follower.take_news()
+                happened = await self._wait_for_next_look(
+                    wake, patience, follower.hurries, happened
+                )
 
-    async def watched(self, run: str) -> bool:
+    async def is_watched(self, run: str) -> bool:
         """Whether a person is attached to the session."""
-        return await self._people.watching(run)
+        return await self._people.is_attached(run)
 
-    async def standing(self, spool: Spool) -> Dialog | None:
+    async def current_dialog(self, spool: Spool) -> Dialog | None:
         """Return the dialog on the screen at this moment, or None."""
         if spool.kept.stdin != "terminal":
             return None
@@ -86,32 +88,32 @@ class DialogWatcher:
     async def answer(self, spool: Spool, dialog: Dialog, option: str) -> bool:
         """Type the answer if that dialog is still shown; return whether the screen has changed since."""
         async with self._answering.setdefault(spool.path.name, asyncio.Lock()):
-            await self._listing.now()
+            await self._listing.refresh()
             look = await self._look(spool)
             if not look.pane_id:
                 raise NotRunning
             standing = _same_dialog(look, dialog)
-            if await self._people.typing(spool.path.name):
+            if await self._people.is_typing(spool.path.name):
                 raise Refused(
                     "Somebody is typing in that pane.",
                     "Answer there, or wait a moment and press again.",
                 )
             try:
                 await self._type(spool, look.pane_id, standing, option)
-                return await self._moved_on(spool, look, dialog.id)
+                return await self._has_moved_on(spool, look, dialog.id)
             except Unavailable:
                 return False  # keys may have been typed, so they are not typed again
 
     async def _type(self, spool: Spool, pane_id: str, standing: Dialog, option: str) -> None:
         if standing.kind is DialogKind.WORDS:
-            await self._keyboard.enter(pane_id, spool, _answer_line(option))
+            await self._keyboard.enter(pane_id, spool, _one_line_answer(option))
             return
         chosen = standing.option(option)
         if chosen is None:
             raise Refused("That is none of the options.", "Choose one of those that are shown.")
         await self._keyboard.press(pane_id, chosen.keys)
 
-    async def _moved_on(self, spool: Spool, before: ScreenLook, dialog_id: str) -> bool:
+    async def _has_moved_on(self, spool: Spool, before: ScreenLook, dialog_id: str) -> bool:
         # Checked twice, because a screen being redrawn is empty for a moment.
         deadline, gone = time.monotonic() + self._pace.moves_on, 0
         while gone < 2:
@@ -123,10 +125,12 @@ class DialogWatcher:
             # a dialog reported only by a hook counts as gone when the screen changes
             here = here or (before.announced is not None and look.text == before.text)
             gone = 0 if here else gone + 1
-        _note_heeded(spool, before.hint)
+        _mark_handled(spool, before.hint)
         return True
 
-    async def _rest(self, wake: Wake, patience: float, hurry: bool, happened: bool) -> bool:
+    async def _wait_for_next_look(
+        self, wake: Wake, patience: float, hurry: bool, happened: bool
+    ) -> bool:
         """Wait until the screen should be read again; return whether anything has happened meanwhile."""
         if hurry:
             await asyncio.sleep(self._pace.again)
@@ -135,28 +139,30 @@ class DialogWatcher:
         wake.period = min(self._pace.settled, patience) if happened else patience
         return await wake.wait()
 
-    async def _look_if_it_can(self, spool: Spool) -> ScreenLook:
+    async def _try_look(self, spool: Spool) -> ScreenLook:
         # A lost tmux server or a full disk is waited out.
         try:
-            await self._activity.begin()
+            await self._activity.subscribe()
             return await self._look(spool)
         except Unavailable:
             return ScreenLook()
 
     async def _look(self, spool: Spool) -> ScreenLook:
         run = spool.path.name
-        listed = (await self._listing.lately()).get(run)
-        if listed is None or not KnownProcess(listed.pid).alive or spool.exit_code is not None:
+        listed = (await self._listing.recent()).get(run)
+        if listed is None or not KnownProcess(listed.pid).is_alive or spool.exit_code is not None:
             return ScreenLook()
-        shown = await self._screens.shown(run, listed.pane_id)
-        hint = latest_hint(spool.named_hooks(), spool.heeded)
+        shown = await self._screens.read_screen(run, listed.pane_id)
+        hint = latest_hint(spool.named_hooks(), spool.handled_hook)
         return ScreenLook(
             listed.pane_id, shown.text, read_dialog(shown), hint and self._clean(hint)
         )
 
     def _clean(self, hint: Hint) -> Hint:
         return replace(
-            hint, says=self._mask(readable(hint.says)), tool=self._mask(readable(hint.tool))
+            hint,
+            says=self._mask(sanitize_screen(hint.says)),
+            tool=self._mask(sanitize_screen(hint.tool)),
         )
 
 
@@ -170,9 +176,9 @@ def _same_dialog(look: ScreenLook, dialog: Dialog) -> Dialog:
     return standing
 
 
-def _answer_line(text: str) -> str:
+def _one_line_answer(text: str) -> str:
     """Return the text as one line; raise Refused if it is too long."""
-    line = " ".join(readable(text).split())
+    line = " ".join(sanitize_screen(text).split())
     if len(line) > LONGEST_ANSWER:
         raise Refused(
             f"An answer has {LONGEST_ANSWER} characters at most.", "Say it in fewer words."
@@ -180,9 +186,9 @@ def _answer_line(text: str) -> str:
     return line
 
 
-def _note_heeded(spool: Spool, hint: Hint | None) -> None:
+def _mark_handled(spool: Spool, hint: Hint | None) -> None:
     # If this cannot be written, the hint is at worst reported once more.
-    if hint is not None and hint.name > spool.heeded:
+    if hint is not None and hint.name > spool.handled_hook:
         with contextlib.suppress(OSError):
             spool.write("heeded", hint.name)
 
@@ -195,7 +201,7 @@ STALE_LOOKS = 6
 
 
 @dataclass(frozen=True)
-class ScreenPace:
+class ScreenTiming:
     """Intervals and time-outs for reading screens, in seconds."""
 
     again: float = 0.25
@@ -227,10 +233,10 @@ class ScreenLook:
         )
 
 
-class Follower:
+class DialogTracker:
     """Combines the readings of one screen."""
 
-    def __init__(self, pace: ScreenPace, clock: Callable[[], float]) -> None:
+    def __init__(self, pace: ScreenTiming, clock: Callable[[], float]) -> None:
         self._pace = pace
         self._clock = clock
         self._before = ScreenLook()
@@ -239,7 +245,7 @@ class Follower:
         self._stands: Dialog | None = None
         self.hurries = True
 
-    def sees(self, look: ScreenLook) -> bool:
+    def add_look(self, look: ScreenLook) -> bool:
         """Take in a reading; return whether its hook is settled: the question is on the screen, or the screen has
         changed since it was reported.
         """
@@ -268,7 +274,7 @@ class Follower:
     def has_news(self) -> bool:
         return _id(self._stands) != _id(self._told)
 
-    def news(self) -> Dialog | None:
+    def take_news(self) -> Dialog | None:
         self._told = self._stands
         return self._told
 
@@ -298,7 +304,7 @@ class PaneActivity:
         self._last: dict[str, str] = {}
 
     @contextmanager
-    def on(self, run: str, event: asyncio.Event) -> Generator[None]:
+    def notify(self, run: str, event: asyncio.Event) -> Generator[None]:
         """Set the event whenever the run has printed."""
         waiting = self._waiting.setdefault(run, set())
         waiting.add(event)
@@ -310,15 +316,15 @@ class PaneActivity:
                 self._waiting.pop(run, None)
                 self._last.pop(run, None)
 
-    async def begin(self) -> None:
+    async def subscribe(self) -> None:
         """Subscribe to tmux's reports; repeated calls are allowed."""
-        await self._server.ask_always(*_SUBSCRIBE)
+        await self._server.run_for_every_client(*_SUBSCRIBE)
 
-    def heard(self, news: str) -> None:
+    def handle_notification(self, line: str) -> None:
         """Handle a notification line of tmux."""
-        if not news.startswith(f"%subscription-changed {_NAME} "):
+        if not line.startswith(f"%subscription-changed {_NAME} "):
             return
-        for word in news.partition(" : ")[2].split():
+        for word in line.partition(" : ")[2].split():
             run, _, when = word.partition("=")
             if run in self._waiting and self._last.get(run) != when:
                 self._last[run] = when

@@ -41,14 +41,14 @@ def dialog_from_hint(hint: Hint) -> Dialog:
 
 # Hints: hooks of an agent report at once that it waits for a person, while a screen is read only from time to time.
 
-LONGEST_HINT = 400
+MAX_HINT_LENGTH = 400
 _ASKING = {
     "permission_prompt",
     "agent_needs_input",
     "elicitation_dialog",
     "ToolPermission",
 }
-_GOES_ON = {
+_CONTINUING_EVENTS = {
     "Stop",
     "StopFailure",
     "SessionEnd",
@@ -69,32 +69,32 @@ class Hint:
     tool: str = ""
 
 
-def latest_hint(hooks: Iterable[tuple[str, Mapping[str, object]]], heeded: str) -> Hint | None:
+def latest_hint(hooks: Iterable[tuple[str, Mapping[str, object]]], handled: str) -> Hint | None:
     """Return the last hook that asks, unless it was handled or the agent has gone on since."""
     hint: Hint | None = None
     for name, hook in hooks:
         event = _word(hook, "event", "hook_event_name", "type")
-        if event in _GOES_ON:
+        if event in _CONTINUING_EVENTS:
             hint = None
-        elif name > heeded and _asks(event, hook):
-            hint = Hint(name, _says(hook), _word(hook, "tool_name"))
+        elif name > handled and _is_question(event, hook):
+            hint = Hint(name, _hint_text(hook), _word(hook, "tool_name"))
     return hint
 
 
-def _asks(event: str, hook: Mapping[str, object]) -> bool:
+def _is_question(event: str, hook: Mapping[str, object]) -> bool:
     if event == "Notification":
         return _word(hook, "notification_type") in _ASKING
     return event in {"PermissionRequest", "permission.asked"}
 
 
-def _says(hook: Mapping[str, object]) -> str:
+def _hint_text(hook: Mapping[str, object]) -> str:
     """Return the hook's message, or the tool call it asks about."""
     if message := _word(hook, "message", "title"):
-        return cut(message, LONGEST_HINT)
+        return cut(message, MAX_HINT_LENGTH)
     tool, wanted = _word(hook, "tool_name"), hook.get("tool_input")
     if not tool:
         return ""
-    return cut(f"{tool}: {json.dumps(wanted, ensure_ascii=False)}", LONGEST_HINT)
+    return cut(f"{tool}: {json.dumps(wanted, ensure_ascii=False)}", MAX_HINT_LENGTH)
 
 
 def _word(hook: Mapping[str, object], *fields: str) -> str:
@@ -134,13 +134,13 @@ def read_line_question(page: ScreenPage) -> Dialog | None:
     if len(text) > LONGEST_QUESTION:
         return None
     return (
-        _goes_on(page, number, text)
+        _continue_question(page, number, text)
         or _yes_or_no(page, number, text)
         or (_typed_words(page, number, text) if page.cursor == number else None)
     )
 
 
-def _goes_on(page: ScreenPage, number: int, text: str) -> Dialog | None:
+def _continue_question(page: ScreenPage, number: int, text: str) -> Dialog | None:
     if not _ENTER.fullmatch(text):
         return None
     option = DialogOption(id="enter", label="Continue", keys=("Enter",))
@@ -177,10 +177,10 @@ def _context(page: ScreenPage, number: int) -> list[str]:
 
 # Menus: numbered lines, lines with a pointer before one of them, buttons in a row.
 
-MOST_OPTIONS = 12
+MAX_OPTIONS = 12
 """With more options it counts as a list, not a menu."""
 LONGEST_OPTION = 160
-MOST_HINT_LINES = 5
+MAX_HINT_LINES = 5
 """The most lines below a menu, all of which must look like hints."""
 
 _NUMBERED = re.compile(
@@ -203,7 +203,7 @@ _PICKS = re.compile(
 )
 _KEY = re.compile(r"\((\w|esc)\)$")
 _SIGN = "△ "
-_LONGEST_ROW = 400
+_MAX_ROW_LENGTH = 400
 """Characters of a row of buttons. Matching takes time quadratic in this length."""
 _BUTTONS = re.compile(
     r"(?P<labels>\S+(?: \S+)*(?:\s{2,4}\S+(?: \S+)*){1,4})\s{5,}.*\benter confirm\b.*"
@@ -227,10 +227,10 @@ class _Option:
 
 
 def read_menu(page: ScreenPage) -> Dialog | None:
-    return _numbered(page) or _pointed(page) or _buttons(page)
+    return _numbered_menu(page) or _pointer_menu(page) or _button_row(page)
 
 
-def _numbered(page: ScreenPage) -> Dialog | None:
+def _numbered_menu(page: ScreenPage) -> Dialog | None:
     for start in range(len(page.lines) - 1, -1, -1):
         first = _NUMBERED.fullmatch(page.lines[start].text)
         if first is None or first["number"] != "1":
@@ -238,7 +238,7 @@ def _numbered(page: ScreenPage) -> Dialog | None:
         options, after = _options(page, start)
         if len(options) < 2 or after <= page.begins:
             return None
-        keys = _keys(page, options, page.lines[after:])
+        keys = _option_keys(page, options, page.lines[after:])
         return _menu_dialog(page, start, options, keys) if keys else None
     return None
 
@@ -275,12 +275,12 @@ def _aligned(options: Sequence[_Option], option: _Option) -> bool:
     return not options or abs(options[0].begins - option.begins) <= len(option.number) - 1
 
 
-def _keys(
+def _option_keys(
     page: ScreenPage, options: Sequence[_Option], below: Sequence[ScreenLine]
 ) -> list[tuple[str, ...]]:
     """Return the keys for each option; empty if this is a list, not a menu."""
     marked = [index for index, option in enumerate(options) if option.marked]
-    if len(options) > MOST_OPTIONS:
+    if len(options) > MAX_OPTIONS:
         return []
     if len(marked) == 1 and _hints_only(below):
         if len(options) > 9:
@@ -304,7 +304,7 @@ def _own_keys(options: Sequence[_Option]) -> list[tuple[str, ...]]:
     ]
 
 
-def _pointed(page: ScreenPage) -> Dialog | None:
+def _pointer_menu(page: ScreenPage) -> Dialog | None:
     # Without numbers, only the hints below, or a question mark before the question, distinguish a menu from a text
     # prompt.
     for number in range(len(page.lines) - 1, page.begins - 1, -1):
@@ -313,7 +313,7 @@ def _pointed(page: ScreenPage) -> Dialog | None:
         if found is None:
             continue
         column = line.column + found.start("label")
-        first, after = _around(page, number, column)
+        first, after = _option_range(page, number, column)
         options = [
             _Option(
                 number=str(index + 1),
@@ -324,7 +324,7 @@ def _pointed(page: ScreenPage) -> Dialog | None:
             )
             for index, at in enumerate(range(first, after))
         ]
-        if not 2 <= len(options) <= MOST_OPTIONS or not _chosen_from(
+        if not 2 <= len(options) <= MAX_OPTIONS or not _chosen_from(
             page, first, page.lines[after:]
         ):
             return None
@@ -333,7 +333,7 @@ def _pointed(page: ScreenPage) -> Dialog | None:
     return None
 
 
-def _around(page: ScreenPage, number: int, column: int) -> tuple[int, int]:
+def _option_range(page: ScreenPage, number: int, column: int) -> tuple[int, int]:
     """Return the range of lines whose labels begin in the same column (end exclusive)."""
 
     def belongs(line: ScreenLine) -> bool:
@@ -351,18 +351,18 @@ def _chosen_from(page: ScreenPage, first: int, below: Sequence[ScreenLine]) -> b
     if not _hints_only(below):
         return False
     above = page.lines[first - 1].text if first else ""
-    return any(_CHOOSES.search(line.beside) for line in below) or above.startswith("? ")
+    return any(_CHOOSES.search(line.full_text) for line in below) or above.startswith("? ")
 
 
 def _hints_only(below: Sequence[ScreenLine]) -> bool:
     """Whether the lines below are only hints: nothing was printed since, and there is no input line."""
-    lines = [line for line in below if line.beside and not line.rule]
-    if len(lines) > MOST_HINT_LINES:
+    lines = [line for line in below if line.full_text and not line.rule]
+    if len(lines) > MAX_HINT_LINES:
         return False
     return all(
-        _HINT.search(line.beside)
-        and not _COMPOSER.match(line.beside)
-        and not _AT_WORK.search(line.beside)
+        _HINT.search(line.full_text)
+        and not _COMPOSER.match(line.full_text)
+        and not _AT_WORK.search(line.full_text)
         for line in lines
     )
 
@@ -371,11 +371,11 @@ def _moves(start: int, to: int) -> tuple[str, ...]:
     return (*(("Down",) if to > start else ("Up",)) * abs(to - start), "Enter")
 
 
-def _buttons(page: ScreenPage) -> Dialog | None:
+def _button_row(page: ScreenPage) -> Dialog | None:
     # The first button is selected initially; Escape rejects.
     for number in range(len(page.lines) - 1, page.begins - 1, -1):
-        line = page.lines[number].beside
-        found = _BUTTONS.fullmatch(line) if len(line) <= _LONGEST_ROW else None
+        line = page.lines[number].full_text
+        found = _BUTTONS.fullmatch(line) if len(line) <= _MAX_ROW_LENGTH else None
         if found is None:
             continue
         labels = re.split(r"\s{2,}", found["labels"])

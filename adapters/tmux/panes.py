@@ -12,7 +12,7 @@ from pathlib import Path
 from weakref import WeakValueDictionary
 
 from adapters.descendants import KnownProcess, end_marked
-from adapters.tmux.dialog_watcher import DialogWatcher, ScreenPace
+from adapters.tmux.dialog_watcher import DialogWatcher, ScreenTiming
 from adapters.tmux.screens import ListedPane, PaneListing, PaneScreens, attach_command, run_name
 from adapters.tmux.server import SIZE, TERM, TmuxRejected, TmuxServer
 from adapters.tmux.spool import (
@@ -46,7 +46,7 @@ class TmuxPanes:
         grace: float = 5.0,
         patience: float = 10.0,
         watch: Watch | None = None,
-        pace: ScreenPace = ScreenPace(),  # noqa: B008 - it is frozen
+        pace: ScreenTiming = ScreenTiming(),  # noqa: B008 - it is frozen
     ) -> None:
         """`environment`: the complete environment of the server and every pane; `patience`: seconds a program may take
         to enable bracketed paste before it counts as one that reads lines.
@@ -55,7 +55,11 @@ class TmuxPanes:
         self._environment = dict(environment)
         self._watch = watch or Watch()
         self._server = TmuxServer(
-            socket_name, self._root, environment, heard=self._heard, lost=self._changed
+            socket_name,
+            self._root,
+            environment,
+            on_notification=self._on_notification,
+            on_lost=self._on_change,
         )
         self._listing = PaneListing(self._server, self._watch.sweep)
         self._pipe = OutputPipes(self._server)
@@ -75,28 +79,28 @@ class TmuxPanes:
     async def start(self, name: str, cwd: str, launch: Launch, prompt: str) -> Pane:
         """Start the agent, or return what became of the run: with pid 0 if it has ended."""
         spool = self._spool(name)
-        async with self._alone(name):
+        async with self._run_lock(name):
             if pane := await self.find(name):
                 return pane
-            if spool.begun:
+            if spool.was_started:
                 return Pane(name=name, pane_id="", pid=0)
             await asyncio.to_thread(self._prepare, spool, cwd, launch, prompt)
             return await self._open(name, spool)
 
     async def find(self, name: str) -> Pane | None:
         """Return the run's pane, with pid 0 if only the screen is left, or None."""
-        listed = (await self._listing.now()).get(run_name(name))
+        listed = (await self._listing.refresh()).get(run_name(name))
         if listed is None:
             return None
         return Pane(
             name=name,
             pane_id=listed.pane_id,
             pid=listed.pid,
-            boot_time=KnownProcess(listed.pid).began,
+            boot_time=KnownProcess(listed.pid).started_at,
         )
 
     async def names(self) -> tuple[str, ...]:
-        return tuple(sorted(await self._listing.now()))
+        return tuple(sorted(await self._listing.refresh()))
 
     async def ended(self, name: str) -> RunEnd:
         """Wait for the end of the run; return at once if it has ended or does not exist.
@@ -104,14 +108,14 @@ class TmuxPanes:
         Works for runs of an earlier bot process, too.
         """
         spool = self._spool(name)
-        async with self._alone(name):
-            listed = (await self._listing.now()).get(name)
+        async with self._run_lock(name):
+            listed = (await self._listing.refresh()).get(name)
         if not spool.path.is_dir():
             return RunEnd(outcome=Outcome.VANISHED, source=CompletionSource.STATUS_QUERY)
         process = KnownProcess(listed.pid if listed else 0)
         output = PaneOutput(spool.output, spool.kept.marker, spool.output_begins)
         source = CompletionSource.PROCESS_EXIT
-        with self._watch.on(spool.path, listed.pid if listed else 0) as wake:
+        with self._watch.watch_run(spool.path, listed.pid if listed else 0) as wake:
             while (end := await self._look(spool, listed, process, output, source)) is None:
                 happened = await wake.wait()
                 source = CompletionSource.PROCESS_EXIT if happened else CompletionSource.SWEEP
@@ -123,7 +127,7 @@ class TmuxPanes:
         Return the pids that are still alive.
         """
         spool = self._spool(name)
-        async with self._alone(name):
+        async with self._run_lock(name):
             try:
                 with disk_errors("That the run is stopped cannot be written down"):
                     over = recorded_end(spool, process_gone=True, source=CompletionSource.STOPPED)
@@ -131,12 +135,12 @@ class TmuxPanes:
                         spool.mark_stopped()
             finally:
                 # neither a full disk nor an agent that has damaged its folder keeps processes alive
-                left = await self._last.let_go(spool)
+                left = await self._last.tear_down(spool)
             return left
 
     async def tail(self, name: str, lines: int) -> str:
         """Return the last lines on its screen, or of its transcript if the pane is gone."""
-        listed = (await self._listing.now()).get(run_name(name))
+        listed = (await self._listing.refresh()).get(run_name(name))
         if listed is None:
             return self._screens.last_of_transcript(name, lines)
         return await self._screens.tail(name, listed.pane_id, lines)
@@ -144,17 +148,17 @@ class TmuxPanes:
     async def paste(self, name: str, text: str) -> None:
         """Type text into the pane byte for byte once the program there is ready, then Enter."""
         spool = self._spool(name)
-        listed = (await self._listing.now()).get(name)
-        if listed is None or not KnownProcess(listed.pid).alive:
+        listed = (await self._listing.refresh()).get(name)
+        if listed is None or not KnownProcess(listed.pid).is_alive:
             raise NotRunning
-        await self._keyboard.until_ready(spool, text)
-        if await self._asking.standing(spool) is not None:
+        await self._keyboard.wait_until_ready(spool, text)
+        if await self._asking.current_dialog(spool) is not None:
             raise Refused("The program in the pane asks something.", "Answer it first.")
         await self._keyboard.paste(listed.pane_id, spool, text)
 
     def dialogs(self, name: str) -> AsyncGenerator[Dialog | None]:
         """Yield what the program in the pane asks, and None once it no longer asks, without end."""
-        return self._asking.changes(self._spool(name))
+        return self._asking.watch(self._spool(name))
 
     async def answer(self, name: str, dialog: Dialog, option: str) -> bool:
         """Type the answer if that dialog is still shown; return whether the screen has changed since."""
@@ -166,7 +170,7 @@ class TmuxPanes:
 
     async def watched(self, name: str) -> bool:
         """Whether a person is attached to the session."""
-        return await self._asking.watched(run_name(name))
+        return await self._asking.is_watched(run_name(name))
 
     def notebook(self, name: str) -> str:
         return str(self._spool(run_name(name)).path / NOTEBOOK)
@@ -191,8 +195,8 @@ class TmuxPanes:
         path.
         """
         path = self._screens.transcript(run_name(name))
-        async with self._alone(name):
-            await self._last.let_go(self._spool(name))
+        async with self._run_lock(name):
+            await self._last.tear_down(self._spool(name))
             if not path.exists():
                 await asyncio.to_thread(self._screens.write, name, "")
         return str(path)
@@ -209,7 +213,7 @@ class TmuxPanes:
     def _spool(self, name: str) -> Spool:
         return Spool(self._root, run_name(name))
 
-    def _alone(self, name: str) -> asyncio.Lock:
+    def _run_lock(self, name: str) -> asyncio.Lock:
         # Starting and ending a run never overlap, so a stop finds everything a start has created.
         return self._locks.setdefault(name, asyncio.Lock())
 
@@ -232,7 +236,7 @@ class TmuxPanes:
         # environment.
         named = (f"{key}={value}" for key, value in spool.marks.items())
         clean = ("env", "-i", *named, "/bin/sh", str(spool.path / "run.sh"))
-        opened = self._server.ask("new-session", "-d", "-s", name, *SIZE, *clean)
+        opened = self._server.run("new-session", "-d", "-s", name, *SIZE, *clean)
         try:
             await self._pipe.open_with(opened, name, spool)
         except TmuxRejected as error:
@@ -252,24 +256,24 @@ class TmuxPanes:
         source: CompletionSource,
     ) -> RunEnd | None:
         # The process is checked before its files: what it wrote before its end is then there to be read.
-        gone = not process.alive
+        gone = not process.is_alive
         name = spool.path.name
-        here = listed is not None and name in await self._listing.lately()
-        await self._pipe.heed(spool, output, listed)
+        here = listed is not None and name in await self._listing.recent()
+        await self._pipe.process_output(spool, output, listed)
         with disk_errors("How the run stands cannot be read"):
             end = recorded_end(spool, process_gone=gone, source=source)
         if end is not None or not (gone or not here):
             return end
-        left_its_screen = name in await self._listing.now()
+        left_its_screen = name in await self._listing.refresh()
         outcome = Outcome.KILLED if left_its_screen else Outcome.VANISHED
         return with_report(spool, RunEnd(outcome=outcome, source=source))
 
-    def _heard(self, news: str) -> None:
-        self._asking.heard(news)
+    def _on_notification(self, news: str) -> None:
+        self._asking.handle_notification(news)
         if news.startswith("%unlinked-window-close"):
-            self._changed()
+            self._on_change()
 
-    def _changed(self) -> None:
+    def _on_change(self) -> None:
         # A pane was closed, or the server died: all waiters look again, at a new list.
         self._listing.forget()
         self._watch.wake_all()
@@ -292,7 +296,7 @@ class PaneTeardown:
         self._screens = screens
         self._grace = grace
 
-    async def let_go(self, spool: Spool) -> tuple[int, ...]:
+    async def tear_down(self, spool: Spool) -> tuple[int, ...]:
         """End the processes, save the larger of the screens before and after (a full-screen program clears its own),
         and close the pane.
 
@@ -304,9 +308,9 @@ class PaneTeardown:
             async with asyncio.timeout(TMUX_SECONDS):
                 root, before = await self._before_the_end(name)
         left = await end_marked(spool.marks, root, grace=self._grace)
-        listed = (await self._listing.now()).get(name)
+        listed = (await self._listing.refresh()).get(name)
         if listed is not None:
-            self._server.reap()
+            self._server.reap_children()
             await self._screens.keep(name, listed.pane_id, before)
             await self._server.close_session(name)
             self._listing.forget()
@@ -316,7 +320,7 @@ class PaneTeardown:
         return left
 
     async def _before_the_end(self, name: str) -> tuple[int, str]:
-        listed = (await self._listing.now()).get(name)
+        listed = (await self._listing.refresh()).get(name)
         if listed is None or not listed.pid:
             return 0, ""
-        return listed.pid, await self._screens.all_shown(name, listed.pane_id)
+        return listed.pid, await self._screens.read_scrollback(name, listed.pane_id)

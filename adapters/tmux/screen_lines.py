@@ -13,14 +13,14 @@ from bot.core.text import cut
 
 # The lines of a screen, without the borders that programs draw around them.
 
-NEAR_THE_END = 25
+DIALOG_LINES = 25
 """A dialog must end within this many last lines; what is higher has scrolled by."""
 _LEFT = re.compile(r"(?:\s*[│┃║▌])+")
 # tried only where such a run begins, so that a line full of spaces is scanned once
 _RIGHT = re.compile(r"(?<![\s│┃║▐])(?:\s*[│┃║▐])+\s*$")
 _RULE = re.compile(r"[╭╮╰╯┌┐└┘├┤─━═╌╍┄┈▔▁▀▄╹╻╴╶]{3,}.*")
 _BORDER = re.compile(r"\s*[│┃║▌]")
-_APART = re.compile(r"\s{20,}")
+_SIDE_GAP = re.compile(r"\s{20,}")
 """Text after so much space belongs to something else: a side bar, hints."""
 
 
@@ -43,10 +43,10 @@ class ScreenLine:
         inner = self._inner.strip()
         if self.rule:
             return ""
-        return _APART.split(inner, maxsplit=1)[0] if self.column < 60 else ""
+        return _SIDE_GAP.split(inner, maxsplit=1)[0] if self.column < 60 else ""
 
     @cached_property
-    def beside(self) -> str:
+    def full_text(self) -> str:
         """All text of the line, including what is far to the right."""
         return self._inner.strip()
 
@@ -89,12 +89,12 @@ class ScreenPage:
     def __init__(self, shown: ScreenContent) -> None:
         lines = [ScreenLine(line) for line in shown.text.split("\n")]
         at = None if shown.cursor is None else len(lines) - 1 - shown.cursor
-        while lines and not lines[-1].beside:
+        while lines and not lines[-1].full_text:
             lines.pop()
         self.lines = lines
         self.cursor = at
         """Index of the line with the cursor."""
-        self.begins = max(0, len(lines) - NEAR_THE_END)
+        self.begins = max(0, len(lines) - DIALOG_LINES)
 
     @property
     def last(self) -> int:
@@ -123,7 +123,7 @@ class ScreenPage:
 LONGEST_TITLE = 200
 LONGEST_LABEL = 75
 LONGEST_TEXT = 1_500
-SHORT_QUESTION = 40
+MAX_HEADING_LENGTH = 40
 """The most characters of a heading; a longer line is not one."""
 
 _QUESTION = re.compile(r"^(.*?\?)(?=$|[\s)])")
@@ -158,7 +158,7 @@ def make_dialog(
 
 
 def words_digest(*said: str) -> str:
-    text = "\0".join(" ".join(_steady(line).split()) for line in said)
+    text = "\0".join(" ".join(_without_clock(line).split()) for line in said)
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:16]
 
 
@@ -170,7 +170,7 @@ def title_and_heading(block: Sequence[str]) -> tuple[str, str]:
     lines = [line for line in (_ORNAMENT.sub("", one) for one in block) if line]
     if not lines:
         return "", ""
-    heading = lines[0].rstrip(":") if len(lines[0]) <= SHORT_QUESTION else ""
+    heading = lines[0].rstrip(":") if len(lines[0]) <= MAX_HEADING_LENGTH else ""
     for line in reversed(lines):
         if question := _QUESTION.match(line):
             return question[1], heading
@@ -185,7 +185,7 @@ def button_label(text: str) -> str:
     return cut(plain or text, LONGEST_LABEL)
 
 
-def _steady(line: str) -> str:
+def _without_clock(line: str) -> str:
     # A clock that runs while a question is shown must not change the question's id.
     return re.sub(r"\d+", "#", line) if _COUNTS_DOWN.search(line) and _clock(line) else line
 

@@ -20,9 +20,9 @@ from bot.core.errors import Refused
 
 # The contents of panes, read through a file, because lines of a screen could be taken for tmux's own answers.
 
-TRANSCRIPT = 2_000_000
+MAX_TRANSCRIPT_BYTES = 2_000_000
 """Bytes of a transcript. A longer one keeps its beginning and, mostly, its end."""
-_BEGINNING = TRANSCRIPT // 10
+_BEGINNING = MAX_TRANSCRIPT_BYTES // 10
 
 
 class PaneScreens:
@@ -38,16 +38,18 @@ class PaneScreens:
     async def tail(self, run: str, pane_id: str, lines: int) -> str:
         return last_lines(await self._capture(run, pane_id), lines)
 
-    async def shown(self, run: str, pane_id: str) -> ScreenContent:
+    async def read_screen(self, run: str, pane_id: str) -> ScreenContent:
         """Return the current screen, masked, with its cursor."""
         text = await self._capture(run, pane_id)
         where = "#{cursor_flag} #{pane_height} #{cursor_y}"
         try:
-            (answer,) = await self._server.ask("display-message", "-p", "-t", pane_id, where)
+            (answer,) = await self._server.run("display-message", "-p", "-t", pane_id, where)
             visible, height, row = (int(number) for number in answer.split())
         except (TmuxRejected, ValueError):
             visible, height, row = 0, 0, 0  # the pane is gone
-        return ScreenContent(self._mask(readable(text)), height - 1 - row if visible else None)
+        return ScreenContent(
+            self._mask(sanitize_screen(text)), height - 1 - row if visible else None
+        )
 
     def last_of_transcript(self, run: str, lines: int) -> str:
         path = self.transcript(run)
@@ -56,13 +58,13 @@ class PaneScreens:
     def transcript(self, run: str) -> Path:
         return self._runs / f"{run}.log"
 
-    async def all_shown(self, run: str, pane_id: str) -> str:
+    async def read_scrollback(self, run: str, pane_id: str) -> str:
         """Return the screen and the whole scrollback."""
-        return readable(await self._capture(run, pane_id, "-S", "-")).strip("\n")
+        return sanitize_screen(await self._capture(run, pane_id, "-S", "-")).strip("\n")
 
     async def keep(self, run: str, pane_id: str, before: str) -> None:
         """Save what the pane has shown, or what it showed before if that was longer."""
-        after = await self.all_shown(run, pane_id)
+        after = await self.read_scrollback(run, pane_id)
         await asyncio.to_thread(self.write, run, max(before, after, key=len))
 
     def write(self, run: str, shown: str) -> None:
@@ -80,9 +82,9 @@ class PaneScreens:
         with disk_errors("The screen cannot be read"):
             create_file(path).close()  # tmux would create it readable for everybody
         try:
-            await self._server.ask("capture-pane", "-J", "-b", name, *extent, "-t", pane_id)
-            await self._server.ask("save-buffer", "-b", name, name)
-            await self._server.ask("delete-buffer", "-b", name)
+            await self._server.run("capture-pane", "-J", "-b", name, *extent, "-t", pane_id)
+            await self._server.run("save-buffer", "-b", name, name)
+            await self._server.run("delete-buffer", "-b", name)
             return path.read_text(encoding="utf-8", errors="replace")
         except TmuxRejected:
             return ""
@@ -92,10 +94,10 @@ class PaneScreens:
 
 def fit_transcript(text: bytes) -> bytes:
     """Return the part that fits into a transcript, in whole lines, with a note of how much is left out."""
-    if len(text) <= TRANSCRIPT:
+    if len(text) <= MAX_TRANSCRIPT_BYTES:
         return text
     beginning = text[: text.rfind(b"\n", 0, _BEGINNING) + 1]
-    cut = len(text) - TRANSCRIPT + _BEGINNING + 100
+    cut = len(text) - MAX_TRANSCRIPT_BYTES + _BEGINNING + 100
     line = text.find(b"\n", cut, len(text) - 1)
     end = text[line + 1 if line >= 0 else cut :]
     left = len(text) - len(beginning) - len(end)
@@ -135,19 +137,19 @@ class PaneListing:
         self._panes: dict[str, ListedPane] = {}
         self._valid_until = 0.0
 
-    async def now(self) -> dict[str, ListedPane]:
+    async def refresh(self) -> dict[str, ListedPane]:
         """Return the panes, listed just now."""
         self._valid_until = (
             time.monotonic() + self._lasts
         )  # a pane closed while tmux answers makes it invalid again
-        lines = await self._server.ask("list-panes", "-a", "-F", _FIELDS)
+        lines = await self._server.run("list-panes", "-a", "-F", _FIELDS)
         self._panes = _read_panes(lines)
         return self._panes
 
-    async def lately(self) -> dict[str, ListedPane]:
+    async def recent(self) -> dict[str, ListedPane]:
         """Return the panes, listed at most one sweep ago. Concurrent callers share one query."""
         async with self._asking:
-            return self._panes if time.monotonic() < self._valid_until else await self.now()
+            return self._panes if time.monotonic() < self._valid_until else await self.refresh()
 
     def forget(self) -> None:
         self._valid_until = 0.0
@@ -166,7 +168,7 @@ def _read_panes(lines: list[str]) -> dict[str, ListedPane]:
 
 # People who look at a pane from a terminal of their own: while somebody types there the bot does not.
 
-TYPING_SECONDS = 10.0
+TYPING_PERIOD = 10.0
 """Seconds after a key press in which somebody counts as typing."""
 
 
@@ -183,13 +185,13 @@ class PaneViewers:
     def __init__(self, server: TmuxServer) -> None:
         self._server = server
 
-    async def watching(self, run: str) -> bool:
+    async def is_attached(self, run: str) -> bool:
         """Whether somebody is attached to the run's session."""
         return bool(await self._last_keys(run))
 
-    async def typing(self, run: str) -> bool:
+    async def is_typing(self, run: str) -> bool:
         """Whether somebody attached has pressed a key recently."""
-        return any(time.time() - when < TYPING_SECONDS for when in await self._last_keys(run))
+        return any(time.time() - when < TYPING_PERIOD for when in await self._last_keys(run))
 
     async def _last_keys(self, run: str) -> list[int]:
         listing = (
@@ -200,7 +202,7 @@ class PaneViewers:
             "#{client_control_mode} #{client_activity}",
         )
         try:
-            lines = await self._server.ask(*listing)
+            lines = await self._server.run(*listing)
         except TmuxRejected:
             return []  # there is no such session
         clients = (line.split() for line in lines)
@@ -213,25 +215,25 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _INVISIBLE = re.compile(
     "[\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
 )
-_DEAD = re.compile(r"Pane is dead(?: \(.*\))?")
+_DEAD_PANE_LINE = re.compile(r"Pane is dead(?: \(.*\))?")
 _TITLE = re.compile(r"\x1b[\]P^_X][^\x07\x1b]*(?:\x07|\x1b\\)")
 _SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*([@-~])|\x1b[ -/]*[0-~]")
 _DECORATION = " \t│┃|•●⏺∙·*>✦⎿└╰─✔✓"
 
 
-def readable(text: str) -> str:
+def sanitize_screen(text: str) -> str:
     """Remove control characters, bidirectional overrides, zero-width characters and tmux's own last line."""
     lines = _INVISIBLE.sub("", _CONTROLS.sub("", text)).splitlines()
-    return "\n".join(line.rstrip() for line in lines if not _DEAD.fullmatch(line.strip()))
+    return "\n".join(line.rstrip() for line in lines if not _DEAD_PANE_LINE.fullmatch(line.strip()))
 
 
 def last_lines(text: str, lines: int) -> str:
     """Return the last lines that are not empty."""
-    full = [line for line in readable(text).split("\n") if line]
+    full = [line for line in sanitize_screen(text).split("\n") if line]
     return "\n".join(full[-lines:]) if lines > 0 else ""
 
 
-def typeable(text: str) -> str:
+def sanitize_input(text: str) -> str:
     """Return the text that may be pasted; an escape would end the bracketed paste and start to press keys."""
     return _CONTROLS.sub("", text)
 

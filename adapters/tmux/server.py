@@ -18,23 +18,23 @@ from pathlib import Path
 
 import libtmux
 
-from adapters.descendants import KnownProcess, until_gone
-from adapters.processes import ProgramTimeout, connect, run
+from adapters.descendants import KnownProcess, wait_until_gone
+from adapters.processes import ProgramTimeout, run, start_connected
 from bot.core.errors import Refused, Unavailable
 
 # The server: its start with a clean environment, and its options.
 
-KEEPER = "gwt-bot"
+BOT_SESSION = "gwt-bot"
 """The bot's own session, because a control client must be attached to one."""
 TERM = "screen-256color"
 SIZE = ("-x", "200", "-y", "50")
 OLDEST_TMUX = (3, 2)
-HOW_TO_GET = (
+INSTALL_REMEDY = (
     "Install tmux 3.2 or newer (Debian and Ubuntu: apt install tmux; macOS: brew install tmux)."
 )
-ATTEMPTS = 8
+MAX_ATTEMPTS = 8
 SHUTDOWN_SECONDS = 5.0
-RETRY_PAUSES = (0.0, 0.2)
+RETRY_DELAYS = (0.0, 0.2)
 """Seconds before a failed command is repeated."""
 
 # The screen of a dead pane is kept for the transcript. Nothing is taken from the environment of attached clients, and
@@ -61,14 +61,14 @@ class TmuxServer:
         cwd: Path,
         environment: Mapping[str, str],
         *,
-        heard: Callable[[str], None],
-        lost: Callable[[], None],
+        on_notification: Callable[[str], None],
+        on_lost: Callable[[], None],
     ) -> None:
         self._socket_name = socket_name
         self._cwd = cwd
         self._environment = dict(environment)
-        self._heard = heard
-        self._lost = lost
+        self._heard = on_notification
+        self._lost = on_lost
         self._client: ControlClient | None = None
         self._connecting = asyncio.Lock()
         self._always: list[tuple[str, ...]] = []
@@ -76,39 +76,40 @@ class TmuxServer:
 
     async def require(self) -> None:
         """Raise Unavailable if tmux is missing or too old."""
-        code, output = await self._run_plain(self._program(), "-V")
+        code, output = await self._run_process(self._program(), "-V")
         version = re.search(r"(\d+)\.(\d+)", output)
         if code != 0 or (version and (int(version[1]), int(version[2])) < OLDEST_TMUX):
             raise Unavailable(
-                f"tmux is required in version 3.2 or newer; this is {output.strip()!r}.", HOW_TO_GET
+                f"tmux is required in version 3.2 or newer; this is {output.strip()!r}.",
+                INSTALL_REMEDY,
             )
 
-    async def ask(self, *command: str) -> list[str]:
+    async def run(self, *command: str) -> list[str]:
         """Send a command that may be repeated; it is, if the connection breaks."""
-        for pause in RETRY_PAUSES:
+        for pause in RETRY_DELAYS:
             try:
-                return await self.ask_once(*command)
-            except TmuxSilent:
+                return await self.run_once(*command)
+            except TmuxHangs:
                 raise
             except TmuxLost:
                 await asyncio.sleep(pause)  # the server may just be exiting
-        return await self.ask_once(*command)
+        return await self.run_once(*command)
 
-    async def ask_once(self, *command: str) -> list[str]:
+    async def run_once(self, *command: str) -> list[str]:
         """Send a command that must not be repeated."""
-        return await (await self._connected()).ask(*command)
+        return await (await self._connected()).run(*command)
 
-    async def ask_living(self, pane_id: str, *command: str) -> bool:
+    async def run_if_alive(self, pane_id: str, *command: str) -> bool:
         """Send a command once, only if the program in the pane is alive: tmux 3.3a crashes, with every agent in it,
         when it pastes into a dead pane.
         """
-        return await (await self._connected()).ask_if("#{==:#{pane_dead},0}", pane_id, *command)
+        return await (await self._connected()).run_if("#{==:#{pane_dead},0}", pane_id, *command)
 
-    async def ask_always(self, *command: str) -> None:
+    async def run_for_every_client(self, *command: str) -> None:
         """Send a command that affects only the control client, now and for each client that replaces it."""
         if command not in self._always:
             self._always.append(command)
-            await self.ask(*command)
+            await self.run(*command)
 
     async def close(self) -> None:
         """Detach. The server and everything in it go on."""
@@ -126,16 +127,16 @@ class TmuxServer:
                 self._detach_stale()
             )  # left by a bot that was killed; the server would wait for it
             await self._run("kill-server")
-            await until_gone([process], SHUTDOWN_SECONDS)
+            await wait_until_gone([process], SHUTDOWN_SECONDS)
             await asyncio.to_thread(Path(socket).unlink, missing_ok=True)  # tmux leaves it behind
         await self.close()
 
     async def close_session(self, name: str) -> None:
         """Close a session, if it exists."""
         with contextlib.suppress(TmuxRejected):
-            await self.ask("kill-session", "-t", f"={name}")
+            await self.run("kill-session", "-t", f"={name}")
 
-    def reap(self) -> None:
+    def reap_children(self) -> None:
         """Send SIGCHLD to the server, so that it reaps its children: before 3.6 it can miss one and keep a zombie."""
         if self._pid and self._client and self._client.alive:
             with contextlib.suppress(ProcessLookupError):
@@ -154,15 +155,15 @@ class TmuxServer:
         await self._start()
         client = await ControlClient.attach(
             self._tmux(),
-            KEEPER,
+            BOT_SESSION,
             self._environment,
             self._cwd,
-            heard=self._heard,
-            lost=self._lost,
+            on_notification=self._heard,
+            on_lost=self._lost,
         )
         self._client = client
         try:
-            answer = await client.ask("display-message", "-p", "#{pid} #{socket_path}")
+            answer = await client.run("display-message", "-p", "#{pid} #{socket_path}")
         except TmuxRejected as gone:
             await self.close()
             raise TmuxLost("The tmux server is going away.") from gone
@@ -170,27 +171,35 @@ class TmuxServer:
         self._pid = int(pid)
         await asyncio.to_thread(self._set_up, socket)
         for command in self._always:
-            await client.ask(*command)
+            await client.run(*command)
         return client
 
     async def _start(self) -> None:
         """Create the bot's session, on an existing server or a new one, without any other control client."""
         self._cwd.mkdir(mode=0o700, parents=True, exist_ok=True)
         output = ""
-        for attempt in range(ATTEMPTS):
+        for attempt in range(MAX_ATTEMPTS):
             # two words, so that tmux runs it without a shell
-            code, output = await self._run("new-session", "-d", "-s", KEEPER, *SIZE, "cat", "-")
+            code, output = await self._run(
+                "new-session", "-d", "-s", BOT_SESSION, *SIZE, "cat", "-"
+            )
             if code == 0:
                 return
             if "duplicate session" in output:
                 await self._detach_stale()
                 return
             await asyncio.sleep(0.05 * 2**attempt)  # the socket of a server that is just exiting
-        raise Unavailable(f"tmux cannot be started: {output.strip()}", HOW_TO_GET)
+        raise Unavailable(f"tmux cannot be started: {output.strip()}", INSTALL_REMEDY)
 
     async def _detach_stale(self) -> None:
         # An orphaned control client can keep a server from ending; one bot owns the server, so none of them is in use.
-        listing = ("list-clients", "-t", f"={KEEPER}", "-F", "#{client_control_mode} #{client_pid}")
+        listing = (
+            "list-clients",
+            "-t",
+            f"={BOT_SESSION}",
+            "-F",
+            "#{client_control_mode} #{client_pid}",
+        )
         _, output = await self._run(*listing)
         for control, _, pid in (line.partition(" ") for line in output.splitlines()):
             if control == "1" and pid.isdigit():
@@ -203,7 +212,7 @@ class TmuxServer:
         )
         words = itertools.chain.from_iterable(("set-option", *option, ";") for option in _OPTIONS)
         if problems := server.cmd(*words).stderr:
-            raise Unavailable(f"tmux refuses an option: {' '.join(problems)}", HOW_TO_GET)
+            raise Unavailable(f"tmux refuses an option: {' '.join(problems)}", INSTALL_REMEDY)
 
     def _tmux(self) -> tuple[str, ...]:
         return (self._program(), "-L", self._socket_name, "-f", os.devnull)
@@ -211,13 +220,13 @@ class TmuxServer:
     def _program(self) -> str:
         found = shutil.which("tmux", path=self._environment.get("PATH"))
         if found is None:
-            raise Unavailable("tmux is required, and there is none on the PATH.", HOW_TO_GET)
+            raise Unavailable("tmux is required, and there is none on the PATH.", INSTALL_REMEDY)
         return found
 
     async def _run(self, *command: str) -> tuple[int, str]:
-        return await self._run_plain(*self._tmux(), *command)
+        return await self._run_process(*self._tmux(), *command)
 
-    async def _run_plain(self, *argv: str) -> tuple[int, str]:
+    async def _run_process(self, *argv: str) -> tuple[int, str]:
         # With the allow-listed environment, because a server takes that of the process which starts it.
         try:
             ended = await run(
@@ -228,17 +237,17 @@ class TmuxServer:
                 seconds=ANSWER_SECONDS,
             )
         except ProgramTimeout as error:
-            raise TmuxSilent(self._socket_name) from error
+            raise TmuxHangs(self._socket_name) from error
         except OSError as error:
-            raise Unavailable(f"tmux cannot be run: {error}", HOW_TO_GET) from error
+            raise Unavailable(f"tmux cannot be run: {error}", INSTALL_REMEDY) from error
         return ended.code, ended.out.text()
 
 
 # The control client: one long-lived process that answers commands in order, without a fork per command. No output of an
 # agent may be part of an answer: a screen could contain a line that looks like the end of the answer.
 
-NOT_SO = "not-so"
-LONGEST_LINE = 1 << 20
+CONDITION_FALSE = "not-so"
+MAX_LINE_BYTES = 1 << 20
 ANSWER_SECONDS = 10.0
 """Seconds; an answer normally takes a millisecond. After this time the server counts as hanging."""
 
@@ -247,7 +256,7 @@ class TmuxLost(Unavailable):
     """The client or its server died before it answered."""
 
 
-class TmuxSilent(TmuxLost):
+class TmuxHangs(TmuxLost):
     """tmux hangs. The command is not repeated at once, because each try would take as long."""
 
     def __init__(self, socket: str = "") -> None:
@@ -263,7 +272,7 @@ class TmuxRejected(Refused):
     """tmux refused; the reason is its own message."""
 
 
-def quoted(argument: str) -> str:
+def quote_argument(argument: str) -> str:
     """Quote one argument for a tmux command line."""
     if "\n" in argument or "\0" in argument:
         raise Refused("A tmux argument cannot hold a line break.")
@@ -294,17 +303,17 @@ class ControlClient:
         environment: Mapping[str, str],
         cwd: Path,
         *,
-        heard: Callable[[str], None],
-        lost: Callable[[], None],
+        on_notification: Callable[[str], None],
+        on_lost: Callable[[], None],
     ) -> ControlClient:
         """Attach to the session, without receiving output and without affecting its size."""
-        process = await connect(
+        process = await start_connected(
             (*tmux, "-C", "attach-session", "-t", f"={session}", "-f", "ignore-size,no-output"),
             env=environment,
             cwd=cwd,
-            longest_line=LONGEST_LINE,
+            max_line_length=MAX_LINE_BYTES,
         )
-        client = cls(process, heard, lost)
+        client = cls(process, on_notification, on_lost)
         try:
             await client._answer_to(client._greeting)
         except BaseException:
@@ -316,15 +325,23 @@ class ControlClient:
     def alive(self) -> bool:
         return not self._reading.done()
 
-    async def ask(self, *command: str) -> list[str]:
+    async def run(self, *command: str) -> list[str]:
         """Return the lines of a command's answer. After TmuxLost it is unknown whether it was executed."""
         return await self._answer_to(self._send(command))
 
-    async def ask_if(self, condition: str, target: str, *command: str) -> bool:
+    async def run_if(self, condition: str, target: str, *command: str) -> bool:
         """Execute the command only if the condition holds for the target, atomically; return whether it did."""
-        then = " ".join(quoted(argument) for argument in command)
+        then = " ".join(quote_argument(argument) for argument in command)
         asked = self._send(
-            ("if-shell", "-F", "-t", target, condition, then, f"display-message -p {NOT_SO}")
+            (
+                "if-shell",
+                "-F",
+                "-t",
+                target,
+                condition,
+                then,
+                f"display-message -p {CONDITION_FALSE}",
+            )
         )
         carried_out = self._expect()  # each of the two commands produces an answer of its own
         try:
@@ -332,10 +349,10 @@ class ControlClient:
         except TmuxRejected:
             self._waiting.remove(carried_out)
             raise
-        return await self._answer_to(carried_out) != [NOT_SO]
+        return await self._answer_to(carried_out) != [CONDITION_FALSE]
 
     def _send(self, command: Sequence[str]) -> asyncio.Future[list[str]]:
-        line = " ".join(quoted(argument) for argument in command)
+        line = " ".join(quote_argument(argument) for argument in command)
         if not self.alive or self._process.stdin is None:
             raise TmuxLost("The tmux control client is gone.")
         self._process.stdin.write(line.encode() + b"\n")
@@ -348,7 +365,7 @@ class ControlClient:
 
     async def close(self) -> None:
         """Close the client. The server and its sessions go on."""
-        self._lost = _nobody
+        self._lost = _ignore_end
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:
@@ -372,7 +389,7 @@ class ControlClient:
                 self._process.kill()
             # its output does not end with it if a hanging server holds the other end
             self._reading.cancel()
-            raise TmuxSilent from error
+            raise TmuxHangs from error
 
     async def _read(self) -> None:
         try:
@@ -419,5 +436,5 @@ class ControlClient:
             answer.set_result(lines)
 
 
-def _nobody() -> None:
+def _ignore_end() -> None:
     """Ignore the end of the client after a deliberate close."""

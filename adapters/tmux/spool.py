@@ -17,14 +17,14 @@ from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError, field_validator
 
-from adapters.files import UnsyncedDisk, plain_file
+from adapters.files import UnsyncedDisk, open_regular_file
 from bot.core.errors import Refused, Unavailable
 from bot.core.facts import Fact
 from bot.core.runs import AgentUsage, CompletionSource, Launch, RunEnd
 from bot.core.states import Outcome
 
-LARGEST_HOOK = 1 << 20
-MOST_HOOKS, MOST_TOLD = 500, 8 << 20
+MAX_HOOK_BYTES = 1 << 20
+MAX_HOOKS, MAX_HOOK_BYTES_TOTAL = 500, 8 << 20
 """Number and total bytes of the last hook files that are read: an agent can leave any number of them."""
 NOTEBOOK = "observations.jsonl"
 LARGEST_NOTEBOOK = 64 * 1024
@@ -54,7 +54,7 @@ class SpoolReport(Fact):
 
     @field_validator("usage")
     @classmethod
-    def _credible(cls, usage: AgentUsage | None) -> AgentUsage | None:
+    def _plausible_usage(cls, usage: AgentUsage | None) -> AgentUsage | None:
         # Implausible numbers are dropped.
         told = (usage.input_tokens, usage.output_tokens, usage.cost or 0) if usage else ()
         return usage if all(0 <= one <= MOST_TOKENS for one in told) else None
@@ -94,7 +94,7 @@ class Spool:
         return (self.path / name).exists()
 
     @property
-    def begun(self) -> bool:
+    def was_started(self) -> bool:
         """Whether the run was started; it is never started again."""
         return any(self.has(name) for name in ("started", "exit", "stopped"))
 
@@ -126,7 +126,7 @@ class Spool:
         if not self.has("stopped"):
             self.write("stopped", "")
 
-    def mark_pasted(self) -> None:
+    def mark_pasting(self) -> None:
         """Begin a new turn: earlier hooks belong to earlier turns. It takes effect once the text is pasted."""
         self.write("pasting", str(self.output.stat().st_size if self.output.exists() else 0))
 
@@ -146,7 +146,7 @@ class Spool:
         content = read_regular_file(self.path / "pasted")
         return int(content) if content and re.fullmatch(rb"[0-9]{1,18}", content) else 0
 
-    def since_paste(self, name: str) -> bool:
+    def is_in_current_turn(self, name: str) -> bool:
         """Whether the file exists and belongs to the current turn."""
         try:
             return (self.path / name).stat().st_mtime_ns >= self._pasted_at
@@ -159,18 +159,18 @@ class Spool:
 
     def named_hooks(self) -> Iterator[tuple[str, dict[str, object]]]:
         """Yield the hooks with their file names."""
-        for name, content in reversed(self._last_told()):
+        for name, content in reversed(self._last_hooks()):
             try:
                 yield name, _HOOK.validate_json(content)
             except ValidationError:
                 continue
 
-    def _last_told(self) -> list[tuple[str, bytes]]:
+    def _last_hooks(self) -> list[tuple[str, bytes]]:
         # Newest first.
-        pasted, left, told = self._pasted_at, MOST_TOLD, list[tuple[str, bytes]]()
+        pasted, left, told = self._pasted_at, MAX_HOOK_BYTES_TOTAL, list[tuple[str, bytes]]()
         try:
             names = nlargest(
-                MOST_HOOKS, filter(_is_hook, (path.name for path in self.path.iterdir()))
+                MAX_HOOKS, filter(_is_hook, (path.name for path in self.path.iterdir()))
             )
         except FileNotFoundError:
             return told
@@ -182,7 +182,7 @@ class Spool:
         return told
 
     @property
-    def heeded(self) -> str:
+    def handled_hook(self) -> str:
         """Name of the last hook whose question was found on the screen, or answered."""
         return (read_regular_file(self.path / "heeded") or b"").decode(errors="replace")
 
@@ -216,24 +216,24 @@ def _is_hook(name: str) -> bool:
 def read_regular_file(path: Path, since: int = 0) -> bytes | None:
     """Return the content of a regular file of limited size, or None. Links and pipes are not followed."""
     try:
-        with plain_file(path) as descriptor:
+        with open_regular_file(path) as descriptor:
             state = os.fstat(descriptor)
-            fits = state.st_size <= LARGEST_HOOK and state.st_mtime_ns >= since
-            return os.read(descriptor, LARGEST_HOOK) if fits else None
+            fits = state.st_size <= MAX_HOOK_BYTES and state.st_mtime_ns >= since
+            return os.read(descriptor, MAX_HOOK_BYTES) if fits else None
     except OSError:
         return None
 
 
 # How a run ended, by what it left on disk. The first fact found decides, for ever.
 
-LONGEST_MESSAGE = 4_000
+MAX_MESSAGE_LENGTH = 4_000
 _TASKS = TypeAdapter(list[dict[str, object]])
 
 
 def end_by_hook(hook: Mapping[str, object]) -> RunEnd | None:
     """Return the end that a hook reports, or None. SessionEnd is ignored: the end of the process decides."""
     match hook.get("event") or hook.get("hook_event_name"):
-        case "Stop" if not _still_at_work(hook):
+        case "Stop" if not _will_continue(hook):
             return _by_hook(Outcome.FINISHED, hook, "last_assistant_message")
         case "StopFailure":
             return _by_hook(
@@ -255,7 +255,7 @@ def with_report(spool: Spool, end: RunEnd) -> RunEnd:
     words = report.error if end.outcome is Outcome.FAILED else ""
     return end.model_copy(
         update={
-            "message": (end.message or words or report.message)[:LONGEST_MESSAGE],
+            "message": (end.message or words or report.message)[:MAX_MESSAGE_LENGTH],
             "conversation": report.conversation,
             "usage": report.usage,
         }
@@ -274,7 +274,7 @@ def _recorded_end(spool: Spool, *, process_gone: bool, source: CompletionSource)
     for hook in spool.hooks():
         if end := end_by_hook(hook):
             return end.model_copy(update={"exit_code": code})
-    if spool.since_paste("done"):
+    if spool.is_in_current_turn("done"):
         return RunEnd(
             outcome=Outcome.FINISHED, source=CompletionSource.OUTPUT_PATTERN, exit_code=code
         )
@@ -285,7 +285,7 @@ def _recorded_end(spool: Spool, *, process_gone: bool, source: CompletionSource)
     )
 
 
-def _still_at_work(hook: Mapping[str, object]) -> bool:
+def _will_continue(hook: Mapping[str, object]) -> bool:
     # Background tasks and scheduled prompts wake the agent again, and it stops a second time.
     if hook.get("session_crons"):
         return True
@@ -298,13 +298,13 @@ def _still_at_work(hook: Mapping[str, object]) -> bool:
 
 def _by_hook(outcome: Outcome, hook: Mapping[str, object], *fields: str) -> RunEnd:
     said = next((text for field in fields if isinstance(text := hook.get(field), str) and text), "")
-    return RunEnd(outcome=outcome, source=CompletionSource.HOOK, message=said[:LONGEST_MESSAGE])
+    return RunEnd(outcome=outcome, source=CompletionSource.HOOK, message=said[:MAX_MESSAGE_LENGTH])
 
 
 # The shell script a pane runs: it claims the run, starts the agent, and writes the exit code to disk before it ends.
 # Everything in it is quoted; the agent inherits only what is set in it.
 
-LONGEST_ARGUMENT = 120_000
+MAX_ARGUMENT_BYTES = 120_000
 """Bytes. Linux refuses a single argument of 128 KiB."""
 
 _SCRIPT = """\
@@ -361,7 +361,7 @@ def _argument(part: str, prompt_file: str, prompt: str) -> str:
         return shlex.quote(prompt_file)
     if part != "{prompt}":
         return shlex.quote(part)
-    if len(prompt.encode()) > LONGEST_ARGUMENT:
+    if len(prompt.encode()) > MAX_ARGUMENT_BYTES:
         return shlex.quote(
             f"Read the file {prompt_file} to its end and carry out what it asks for."
         )

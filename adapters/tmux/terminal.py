@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from adapters.files import plain_file
-from adapters.tmux.screens import ListedPane, is_marker, printed_lines, typeable
+from adapters.files import open_regular_file
+from adapters.tmux.screens import ListedPane, is_marker, printed_lines, sanitize_input
 from adapters.tmux.server import TmuxRejected, TmuxServer
 from adapters.tmux.spool import Spool, disk_errors
 from adapters.tmux.watch import Watch
@@ -21,9 +21,9 @@ from bot.core.errors import Refused
 # bracketed paste; earlier input is lost during its start. One that has not enabled it some time after its start counts
 # as one that reads lines, and may get a single line only.
 
-ENTER_AFTER = 0.3
+ENTER_DELAY = 0.3
 """Seconds: some programs take an Enter that follows a paste at once as part of it."""
-KEY_AFTER = 0.1
+KEY_DELAY = 0.1
 
 
 class NotRunning(Refused):
@@ -47,13 +47,13 @@ class Keyboard:
     async def paste(self, pane_id: str, spool: Spool, text: str) -> None:
         """Paste the text and press Enter; this begins a new turn."""
         with disk_errors("The text cannot be handed to tmux"):
-            spool.mark_pasted()
+            spool.mark_pasting()
         await self.enter(pane_id, spool, text)
         spool.count_paste()
 
     async def enter(self, pane_id: str, spool: Spool, text: str) -> None:
         """Paste the text and press Enter."""
-        run, typed = spool.path.name, typeable(text)
+        run, typed = spool.path.name, sanitize_input(text)
         with disk_errors("The text cannot be handed to tmux"):
             spool.write("paste", typed)
         try:
@@ -61,12 +61,12 @@ class Keyboard:
             if typed:
                 # from a file, because tmux's command line would lose a trailing semicolon; the path is relative to the
                 # folder of the bot's session
-                await self._server.ask("load-buffer", "-b", run, f"{run}/paste")
+                await self._server.run("load-buffer", "-b", run, f"{run}/paste")
                 paste = ("paste-buffer", "-p", "-r", "-d", "-b", run, "-t", pane_id)
-                if not await self._server.ask_living(pane_id, *paste):
+                if not await self._server.run_if_alive(pane_id, *paste):
                     raise NotRunning
-                await asyncio.sleep(ENTER_AFTER)
-            await self._server.ask_living(pane_id, "send-keys", "-t", pane_id, "Enter")
+                await asyncio.sleep(ENTER_DELAY)
+            await self._server.run_if_alive(pane_id, "send-keys", "-t", pane_id, "Enter")
         finally:
             (spool.path / "paste").unlink(missing_ok=True)
 
@@ -75,18 +75,18 @@ class Keyboard:
         await self._leave_copy_mode(pane_id)
         for number, key in enumerate(keys):
             if number:
-                await asyncio.sleep(KEY_AFTER)
+                await asyncio.sleep(KEY_DELAY)
             # a letter is sent literally, because with others it could form the name of a key
             pressed = ("-l", "--", key) if len(key) == 1 else (key,)
-            if not await self._server.ask_living(pane_id, "send-keys", "-t", pane_id, *pressed):
+            if not await self._server.run_if_alive(pane_id, "send-keys", "-t", pane_id, *pressed):
                 raise NotRunning
 
     async def _leave_copy_mode(self, pane_id: str) -> None:
         # Whoever scrolls back in the pane leaves it in copy mode, which would take the keys.
         with contextlib.suppress(TmuxRejected):
-            await self._server.ask("copy-mode", "-q", "-t", pane_id)
+            await self._server.run("copy-mode", "-q", "-t", pane_id)
 
-    async def until_ready(self, spool: Spool, text: str) -> None:
+    async def wait_until_ready(self, spool: Spool, text: str) -> None:
         """Wait until the program accepts input."""
         if spool.kept.stdin != "terminal":
             raise Refused(
@@ -94,8 +94,8 @@ class Keyboard:
                 "Start a new run that goes on with its conversation.",
             )
         output = PaneOutput(spool.output, "")
-        with self._watch.on(spool.path, 0) as wake:
-            while not self._is_ready(spool, output, typeable(text)):
+        with self._watch.watch_run(spool.path, 0) as wake:
+            while not self._is_ready(spool, output, sanitize_input(text)):
                 wake.period = min(wake.period, self._patience / 10)
                 await wake.wait()
 
@@ -117,11 +117,11 @@ class Keyboard:
 
 # What a pane prints, read as it arrives: has the program enabled bracketed paste, has the agent said it is done?
 
-WANTS_PASTE = b"\x1b[?2004h"
+BRACKETED_PASTE_ON = b"\x1b[?2004h"
 CHUNK = 1 << 18
-CARRIED_BYTES = 1 << 13
+MAX_CARRIED_BYTES = 1 << 13
 """How much of an unfinished line is read again with the next part: more than any marker with its colours."""
-LARGEST_OUTPUT = 8 << 20
+MAX_OUTPUT_BYTES = 8 << 20
 """If more than this was added since the last reading, only the end of it is read."""
 
 
@@ -145,15 +145,15 @@ class PaneOutput:
     def _read_to(self, size: int, descriptor: int) -> None:
         if size < self.position:  # the file was truncated
             self.position, self._carry = 0, b""
-        if size - self.position > LARGEST_OUTPUT:
-            self.position, self._carry = size - LARGEST_OUTPUT, b""
+        if size - self.position > MAX_OUTPUT_BYTES:
+            self.position, self._carry = size - MAX_OUTPUT_BYTES, b""
         while chunk := os.pread(descriptor, min(CHUNK, size - self.position), self.position):
             self.position += len(chunk)
             self._take(chunk)
 
-    def shorten(self) -> None:
+    def truncate(self) -> None:
         """Truncate the file when it has grown large; its writer appends."""
-        if self.position <= LARGEST_OUTPUT:
+        if self.position <= MAX_OUTPUT_BYTES:
             return
         with _open_output(self._path, os.O_WRONLY) as descriptor:
             if descriptor is not None:
@@ -162,13 +162,13 @@ class PaneOutput:
 
     def _take(self, chunk: bytes) -> None:
         text = self._carry + chunk
-        self.ready = self.ready or WANTS_PASTE in text
+        self.ready = self.ready or BRACKETED_PASTE_ON in text
         *ended, _unended = printed_lines(text.decode(errors="replace"))
         if self.marker:
             self.done = self.done or any(is_marker(line, self.marker) for line in ended)
         # an escape sequence may be cut in two, so the raw bytes are carried over, not the text
         cut = max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
-        self._carry = text[cut:][-CARRIED_BYTES:]
+        self._carry = text[cut:][-MAX_CARRIED_BYTES:]
 
 
 @contextmanager
@@ -177,7 +177,7 @@ def _open_output(path: Path, how: int) -> Generator[int | None]:
     # sandbox.
     with contextlib.ExitStack() as opened:
         try:
-            descriptor = opened.enter_context(plain_file(path, how))
+            descriptor = opened.enter_context(open_regular_file(path, how))
         except OSError:
             descriptor = None
         yield descriptor
@@ -185,7 +185,7 @@ def _open_output(path: Path, how: int) -> Generator[int | None]:
 
 # Writes a pane's output to a file only as long as it is needed: for a marker, or until the program is ready.
 
-ENOUGH_OUTPUT = 1 << 18
+NEVER_READY_BYTES = 1 << 18
 """A program that has printed this many bytes without enabling bracketed paste will not do so."""
 
 
@@ -203,7 +203,7 @@ class OutputPipes:
         command = "exec cat >> " + shlex.quote(str(spool.output))
         # tmux expands formats and times in it
         command = command.replace("#", "##").replace("%", "%%")
-        pipe = self._server.ask("pipe-pane", "-t", f"={run}:", command)
+        pipe = self._server.run("pipe-pane", "-t", f"={run}:", command)
         first, second = await asyncio.gather(opened, pipe, return_exceptions=True)
         for problem in (first, second):
             # a pane that has died at once cannot be piped any more
@@ -212,20 +212,22 @@ class OutputPipes:
             ):
                 raise problem
 
-    async def heed(self, spool: Spool, output: PaneOutput, pane: ListedPane | None) -> None:
+    async def process_output(
+        self, spool: Spool, output: PaneOutput, pane: ListedPane | None
+    ) -> None:
         """Read the new output, record what it signals, and close the pipe if it is no longer needed."""
         if not spool.has("output"):
             return
         with disk_errors("What the agent said cannot be written down"):
             output.read()
-            if output.done and not spool.since_paste("done"):
+            if output.done and not spool.is_in_current_turn("done"):
                 spool.write("done", "")
             if output.ready and not spool.has("ready"):
                 spool.write("ready", "")
             if output.marker:
-                output.shorten()
+                output.truncate()
                 return
-        if pane is not None and (spool.has("ready") or output.position > ENOUGH_OUTPUT):
+        if pane is not None and (spool.has("ready") or output.position > NEVER_READY_BYTES):
             with contextlib.suppress(TmuxRejected):  # the pane is gone, and its pipe with it
-                await self._server.ask("pipe-pane", "-t", pane.pane_id)
+                await self._server.run("pipe-pane", "-t", pane.pane_id)
             spool.output.unlink(missing_ok=True)

@@ -54,7 +54,7 @@ class Watch:
         self.sweep = sweep
 
     @contextmanager
-    def on(self, folder: Path, pid: int) -> Generator[Wake]:
+    def watch_run(self, folder: Path, pid: int) -> Generator[Wake]:
         """Wake-ups about one run. Check the state once after entering, because earlier events are not reported."""
         wake = Wake(self.sweep)
         with ExitStack() as stack:

@@ -9,7 +9,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from adapters.posting import Turns
+from adapters.posting import WriteTurns
 from adapters.slack.chat import SlackChat
 from adapters.slack.client import SlackAccess
 from benchmarks.chats.work import Syncs, at_the_desk, until_asked_to_end
@@ -24,7 +24,7 @@ async def main(api_url: str, home: Path) -> None:
     door = Door(dict.fromkeys(Role, frozenset({f"{TEAM}:{MIKA}"})), frozenset({place}))
     access = SlackAccess(BOT_TOKEN, APP_TOKEN, api_url=api_url)
     async with (
-        SlackChat(access, home / "slack", [place], turns=Turns(), shared=[place]) as chat,
+        SlackChat(access, home / "slack", [place], turns=WriteTurns(), shared=[place]) as chat,
         at_the_desk(home, "slack", chat, door) as desk,
     ):
         await until_asked_to_end(syncs, chat.listen(desk.take))

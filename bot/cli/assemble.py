@@ -21,7 +21,7 @@ from adapters.commands.shell import ShellCommands
 from adapters.git import GitRepository, GitWorktrees
 from adapters.github import Access, GitHub
 from adapters.log import start_logging
-from adapters.registry import ForgeFolder
+from adapters.registry import ForgeRegistry
 from adapters.sandbox import Bubblewrap
 from adapters.store import (
     AuditFile,
@@ -144,7 +144,7 @@ def _world(
     environment = pane_environment()
     sandbox = sandbox_of(settings, environment)
     worktrees = _worktrees(plan, settings, environment, sandbox)
-    registry = ForgeFolder(umask=plan.umask) if settings.gwt_intents else None
+    registry = ForgeRegistry(umask=plan.umask) if settings.gwt_intents else None
     llm = ChosenLlm(lambda: _settings_now(plan.current), masker, plan.environ)
     # the demo never talks to GitHub, whatever credentials the machine has
     demo = plan.stage.get("GWT_BOT_STAGE") == "demo"
@@ -154,7 +154,7 @@ def _world(
         agents=AgentClis(
             {**plan.environ, **plan.stage},
             other_command=settings.gwt_agent_command or None,
-            passed_on=listed(settings.gwt_agent_env),
+            extra_variables=listed(settings.gwt_agent_env),
             sandbox=sandbox,
         ),
         panes=panes,
@@ -182,7 +182,7 @@ def _worktrees(
     plan: Plan, settings: Settings, environment: Mapping[str, str], sandbox: Sandbox | None
 ) -> GitWorktrees:
     let_go = sandbox.let_go if sandbox else None
-    return GitWorktrees(settings.gwt_home, environment, umask=plan.umask, let_go=let_go)
+    return GitWorktrees(settings.gwt_home, environment, umask=plan.umask, on_removed=let_go)
 
 
 def sandbox_of(settings: Settings, environment: Mapping[str, str]) -> Sandbox | None:
@@ -225,7 +225,7 @@ def forge_of(
     return GitHub(
         settings.gwt_home,
         access,
-        learned=lambda name, value: learn({name: value}),
+        on_token=lambda name, value: learn({name: value}),
         merge_method=settings.github_merge_method or "",
         repository=settings.github_repository,
     )

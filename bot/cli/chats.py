@@ -184,7 +184,7 @@ def _matrix(settings: Settings) -> ConfiguredChat:
     return ConfiguredChat(
         "matrix",
         door,
-        lambda: MatrixChat(access, folder, welcome, by_words=by_words, may_ask=asks),
+        lambda: MatrixChat(access, folder, welcome, typed_verbs=by_words, may_request=asks),
         partial(check_access, access),
     )
 

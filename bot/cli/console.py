@@ -55,7 +55,7 @@ async def run(options: ReplOptions, *, umask: int) -> int:
     if config.print_project_path:
         sys.stdout.write(f"PROJECT_PATH={path}\n")
         sys.stdout.flush()
-    chat = ConsoleChat(current.gwt_home, me(), manner=manner_of(config, path))
+    chat = ConsoleChat(current.gwt_home, me(), options=manner_of(config, path))
     async with seated(chat, settings.load, umask=umask) as seat:
         await seat.greet()
         await seat.attend(chat.listen(seat.deliver, seat.rest))
@@ -134,12 +134,12 @@ class ConsoleSeat:
         If input is piped, wait first for the requested work where the options say so.
         """
         chat = self.chat
-        if chat.by_hand:
+        if chat.is_interactive:
             return ExitCode.COMPLETE
-        if chat.manner.finishes:
+        if chat.options.finishes:
             await self.finish()
         elif chat.moved:
-            await chat.tell(GOES_ON if self.joined else HANDED_OVER)
+            await chat.print_sentences(GOES_ON if self.joined else HANDED_OVER)
             return ExitCode.ERROR if chat.errors else ExitCode.INCOMPLETE
         return exit_code(chat.standings.values(), errors=chat.errors)
 
@@ -149,15 +149,15 @@ class ConsoleSeat:
         await self._told()
 
     async def _rested(self) -> None:
-        await self.chat.rested(self.rest)
+        await self.chat.wait_until_idle(self.rest)
 
     async def _told(self) -> None:
         # For whoever reads a script's output: what it left open.
         for standing in self.chat.standings.values():
             for title in standing.waits_for:
-                await self.chat.tell(f"{standing.title} waits for you: {title}")
+                await self.chat.print_sentences(f"{standing.title} waits for you: {title}")
             if standing.trouble:
-                await self.chat.tell(self._given_up(standing))
+                await self.chat.print_sentences(self._given_up(standing))
 
     def _given_up(self, standing: ThreadStanding) -> str:
         # The last card says that the work is retried; the reader must also learn that the waiting is over.
@@ -184,8 +184,8 @@ async def seated(
     here = current()
     async with connect_to_bot(here.gwt_home, chat.person) as there:
         if there:
-            if not chat.manner.repository and there.welcome.repository != str(here.gwt_repository):
-                chat.works_on(str(here.gwt_repository))
+            if not chat.options.repository and there.welcome.repository != str(here.gwt_repository):
+                chat.set_repository(str(here.gwt_repository))
             yield _joined_seat(chat, there)
             return
     gate = gate_for(chat.person)
@@ -197,12 +197,12 @@ async def seated(
 def _joined_seat(chat: ConsoleChat, there: BotConnection) -> ConsoleSeat:
     async def greet() -> None:
         pid = there.welcome.pid
-        if chat.by_hand:
-            await chat.tell(f"Joined the bot at work on this home (process {pid}).")
-        await there.look(chat, chat.thread, earlier=chat.by_hand)
+        if chat.is_interactive:
+            await chat.print_sentences(f"Joined the bot at work on this home (process {pid}).")
+        await there.subscribe(chat, chat.thread, earlier=chat.is_interactive)
 
     async def look() -> None:
-        await there.look(chat, chat.thread, earlier=False)
+        await there.subscribe(chat, chat.thread, earlier=False)
 
     return ConsoleSeat(chat, there.deliver, there.rest, greet, look, there.gone, joined=True)
 
@@ -214,16 +214,16 @@ async def own_seat(plan: Plan, chat: ConsoleChat) -> AsyncGenerator[ConsoleSeat,
         falling = group.create_task(_tell_of_falls(desk, chat))
 
         async def greet() -> None:
-            await chat.tell(*desk.broken())
+            await chat.print_sentences(*desk.broken())
             # show what was sent while the desk opened, and what an earlier run was ended before it could show
             await local.catch_up(chat, chat.thread)
             await local.greet(chat, desk.welcome(chat.thread, chat.person))
 
         async def deliver(thread: Thread, event: FromPeople) -> bool:
-            return await local.hear(chat, thread, event)
+            return await local.deliver(chat, thread, event)
 
         async def look() -> None:
-            await chat.tell(*desk.broken())
+            await chat.print_sentences(*desk.broken())
 
         local.sit(chat)
         yield ConsoleSeat(chat, deliver, desk.rest, greet, look, asyncio.Event(), joined=False)
@@ -245,6 +245,6 @@ async def talk(plan: Plan, chat: ConsoleChat) -> int:
 async def _tell_of_falls(desk: Desk, chat: ConsoleChat) -> None:
     while True:
         session_id = await desk.fell_over()
-        await chat.tell(
+        await chat.print_sentences(
             f"Session {session_id[:8]} stopped after an error in the bot. The log has the details; start the bot again to go on with it."
         )

@@ -14,7 +14,7 @@ from adapters.console.chat import ConsoleChat, ConsoleOptions
 from adapters.console.input import DemoInput
 from adapters.demo import STAGE_VARIABLE
 from adapters.demo.model import PlayedModel
-from adapters.demo.sample import is_played, make_sample
+from adapters.demo.sample import is_merged, make_sample
 from adapters.demo.texts import REQUEST
 from adapters.store import InstanceLock, JournalStore
 from bot.cli.assemble import Plan, panes_of
@@ -45,8 +45,8 @@ async def run(*, auto: bool, fresh: bool, umask: int) -> None:
         return
     person = me()
     lines = DemoInput(REQUEST, AUTO_PAUSE) if auto else None
-    chat = ConsoleChat(folder / "home", person, lines=lines, manner=ConsoleOptions(words=HELP))
-    await chat.tell(
+    chat = ConsoleChat(folder / "home", person, lines=lines, options=ConsoleOptions(words=HELP))
+    await chat.print_sentences(
         "This is the demo: the model and the coding agent are played, everything else is real.",
         f"The sample repository is {folder / 'shop'}.",
         f"Type a request, for instance: {REQUEST}",
@@ -67,7 +67,7 @@ async def run(*, auto: bool, fresh: bool, umask: int) -> None:
 
 def is_over(folder: Path) -> bool:
     """Whether the demo's work is merged and no session is left unfinished."""
-    if not is_played(folder / "shop"):
+    if not is_merged(folder / "shop"):
         return False
     with InstanceLock(folder / "home"):
         store = JournalStore(folder / "home")

@@ -20,7 +20,7 @@ from tempfile import TemporaryFile
 from adapters.agents.launch import AgentClis
 from adapters.commands.shell import ShellCommands
 from adapters.git import GitRepository
-from adapters.store.audit import check_audit, described_problems
+from adapters.store.audit import check_audit, describe_problems
 from adapters.store.disk import disk_error
 from bot import settings
 from bot.cli.assemble import forge_of, listed, panes_of, sandbox_of
@@ -245,7 +245,7 @@ async def _agents(current: Settings) -> AsyncGenerator[CheckResult]:
         clis = AgentClis(
             dict(os.environ),
             other_command=current.gwt_agent_command or None,
-            passed_on=listed(current.gwt_agent_env),
+            extra_variables=listed(current.gwt_agent_env),
             sandbox=sandbox_of(current, pane_environment()),
         )
     except PortError as problem:
@@ -296,7 +296,7 @@ async def _forge(current: Settings, masker: LearningMasker) -> str:
 def _audit(current: Settings) -> str:
     found = check_audit(current.gwt_home)
     if found.problems:
-        raise Refused(*described_problems(current.gwt_home, found.problems))
+        raise Refused(*describe_problems(current.gwt_home, found.problems))
     return found.told
 
 

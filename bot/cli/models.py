@@ -13,7 +13,7 @@ from adapters.llm import (
     CLAUDE_CODE,
     CODEX,
     CliLlm,
-    Formats,
+    JsonFormats,
     LlmAccess,
     OpenAiLlm,
     Windows,
@@ -55,7 +55,7 @@ class ChosenLlm:
         self._current = current
         self._masker = masker
         self._environ = environ
-        self._formats = Formats()
+        self._formats = JsonFormats()
         self._windows = Windows(clock)
         self._clock = clock
         self._let_alone: dict[tuple[str, ...], tuple[float, Unavailable]] = {}

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from adapters.console.chat import ConsoleChat, ConsoleOptions
-from adapters.console.typed import agrees
+from adapters.console.typed import is_yes
 from bot import settings
 from bot.cli import status
 from bot.cli.console import ConsoleSeat, seated
@@ -42,7 +42,7 @@ async def run(instruction: str, *, umask: int, project: str = "", detach: bool =
                 "Start one: gwt-bot serve, or gwt-bot console in another terminal.",
             )
         await seat.look()
-        thread = chat.begin()
+        thread = chat.begin_thread()
         return await _done(seat, thread, chat.request(instruction), detach=detach)
 
 
@@ -73,7 +73,7 @@ async def _wanted(at_work: list[status.TableRow]) -> bool:
         say("Several sessions are at work. gwt-bot stop <id> stops one, gwt-bot stop --all all.")
         return False
     say(f"Stop all {len(at_work)} of them? [y/N]")
-    return agrees(await asyncio.to_thread(sys.stdin.readline))
+    return is_yes(await asyncio.to_thread(sys.stdin.readline))
 
 
 async def intent(what: str, name: str, *, umask: int) -> int:
@@ -120,15 +120,15 @@ async def _done(
     `needs_session`: it is an error if the bot did not refer this console to a session.
     """
     chat = seat.chat
-    await seat.attend(chat.do(thread, event, seat.deliver))
+    await seat.attend(chat.deliver_event(thread, event, seat.deliver))
     if chat.errors or (turned and not chat.turned):
         return ExitCode.ERROR
     if detach:
-        await chat.tell("It is at work. gwt-bot status tells how it stands.")
+        await chat.print_sentences("It is at work. gwt-bot status tells how it stands.")
         return ExitCode.COMPLETE
-    if chat.by_hand and stays and not chat.elsewhere:
+    if chat.is_interactive and stays and not chat.elsewhere:
         await seat.attend(chat.listen(seat.deliver))
-    if not stays or not chat.by_hand or chat.has_ended:
+    if not stays or not chat.is_interactive or chat.has_ended:
         await seat.finish()
     elif chat.elsewhere:
         return ExitCode.COMPLETE
@@ -150,7 +150,7 @@ def _console(current: Settings, repository: str) -> ConsoleChat:
         only_own=True,
         words=HELP,
     )
-    return ConsoleChat(current.gwt_home, me(), manner=manner)
+    return ConsoleChat(current.gwt_home, me(), options=manner)
 
 
 def _folder(project: str) -> Path:

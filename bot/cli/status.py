@@ -247,13 +247,13 @@ def _has_sessions(home: Path) -> bool:
 
 async def _inbox(store: JournalStore) -> JsonValue:
     from adapters.git import GitRepository
-    from adapters.registry import ForgeFolder
+    from adapters.registry import ForgeRegistry
     from bot.core import status_data
     from bot.core.masking import Masker
 
     current = await read_settings()
     masker = Masker({**secrets_in(os.environ), **current.secrets})
-    registry = ForgeFolder() if current.gwt_intents else None
+    registry = ForgeRegistry() if current.gwt_intents else None
     git = GitRepository(current.gwt_home, pane_environment())
     paths = (str(current.gwt_repository), *current.repositories.values())
     return [

@@ -32,7 +32,7 @@ class Agents(Protocol):
         """Return the flags for running unattended. Users see and approve them."""
         ...
 
-    def marked(self, agent: str) -> bool:
+    def uses_marker(self, agent: str) -> bool:
         """Whether the agent must print the end marker, because nothing better shows its end."""
         ...
 
@@ -50,7 +50,7 @@ class Agents(Protocol):
         """Return how to start the agent on one instruction in a worktree."""
         ...
 
-    def understood(self, agent: str, end: RunEnd, screen: str, at: datetime) -> RunEnd:
+    def with_limit(self, agent: str, end: RunEnd, screen: str, at: datetime) -> RunEnd:
         """Return the end of a run with what only the CLI's own output shows: a limit of its account, and until when."""
         ...
 

@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 from aiohttp import ClientTimeout
 
-from adapters.bounded_http import LARGEST_ANSWER, new_session
+from adapters.bounded_http import MAX_ANSWER_BYTES, new_session
 from adapters.http import retry_after
 from tests.fakes.llm_server import Behaviour, LlmServer, answers, endless, says
 
@@ -39,7 +39,7 @@ def test_without_a_date_of_the_server_ours_counts(date: str) -> None:
     assert retry_after(SENT, date) == 0
 
 
-BOMB = gzip.compress(bytes(3 * LARGEST_ANSWER))
+BOMB = gzip.compress(bytes(3 * MAX_ANSWER_BYTES))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ async def test_a_chat_answer_is_read_to_a_bound(behaviour: Behaviour) -> None:
                 await answer.read()
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-    assert most < 2.5 * LARGEST_ANSWER
+    assert most < 2.5 * MAX_ANSWER_BYTES
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

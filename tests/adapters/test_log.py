@@ -18,7 +18,7 @@ from typing import Any, cast
 
 import pytest
 
-from adapters.log import LIMIT, TRUNCATED, LogFile, log_directory, start_logging
+from adapters.log import MAX_LINE_BYTES, TRUNCATED, LogFile, log_directory, start_logging
 
 CANARY = "sk-canary-0123456789abcdef"
 PROGRAM = logging.getLogger("bot.test")
@@ -215,7 +215,7 @@ def test_logs_older_than_thirty_days_go_and_nothing_else_does(tmp_path: Path, lo
 def test_a_record_is_bounded_and_says_that_it_was_cut(data: object, log: LogFile) -> None:
     PROGRAM.info("before", extra={"data": data})
     (file,) = log.directory.iterdir()
-    assert 10_000 < file.stat().st_size <= LIMIT
+    assert 10_000 < file.stat().st_size <= MAX_LINE_BYTES
     assert TRUNCATED in text(log)
     assert lines(log)[0]["event"] == "before"
 
@@ -223,7 +223,7 @@ def test_a_record_is_bounded_and_says_that_it_was_cut(data: object, log: LogFile
 @pytest.mark.parametrize("place", range(len(CANARY) + 1))
 def test_a_secret_across_the_cut_leaves_no_half_of_itself(place: int, tmp_path: Path) -> None:
     handler = LogFile(tmp_path / "home" / "logs" / "x", mask)
-    data = "-" * place + f"{CANARY} " * (2 * LIMIT // len(CANARY))
+    data = "-" * place + f"{CANARY} " * (2 * MAX_LINE_BYTES // len(CANARY))
     handler.handle(logging.makeLogRecord({"msg": "x", "data": data}))
     assert TRUNCATED in text(handler)
     assert "sk-" not in text(handler)

@@ -16,11 +16,11 @@ from adapters.files import TEMPORARY_SUFFIX
 from adapters.posting import (
     PlacedCard,
     PostingLedger,
-    Turns,
     Urgency,
+    WriteTurns,
     digest_of,
     opened_thread,
-    root_entry,
+    root_ledger_key,
     thread_from_root,
     urgency_of,
 )
@@ -55,7 +55,7 @@ def unwritable(path: Path) -> Generator[None]:
 
 
 def test_what_was_wanted_and_not_confirmed_is_known_as_such_after_a_crash(path: Path) -> None:
-    PostingLedger(path).wanted(HERE, cards.NEWS)
+    PostingLedger(path).record_wanted(HERE, cards.NEWS)
     placed = PostingLedger(path).find(HERE, cards.NEWS.key)
     assert placed
     assert (placed.revision, placed.standing, placed.messages) == (1, False, ())
@@ -63,16 +63,16 @@ def test_what_was_wanted_and_not_confirmed_is_known_as_such_after_a_crash(path: 
 
 def test_what_was_confirmed_stands_after_a_crash(path: Path) -> None:
     ledger = PostingLedger(path)
-    ledger.posted(ledger.wanted(HERE, cards.NEWS), "7.1")
+    ledger.record_posted(ledger.record_wanted(HERE, cards.NEWS), "7.1")
     placed = PostingLedger(path).find(HERE, cards.NEWS.key)
     assert placed
     assert (placed.standing, placed.messages) == (True, ("7.1",))
-    assert PostingLedger(path).wanted(HERE, cards.NEWS) == placed
+    assert PostingLedger(path).record_wanted(HERE, cards.NEWS) == placed
 
 
 def test_the_first_of_several_messages_are_known_after_a_crash(path: Path) -> None:
     ledger = PostingLedger(path)
-    ledger.begun(ledger.wanted(HERE, cards.DOCUMENT), "7.1", "7.2")
+    ledger.record_partial(ledger.record_wanted(HERE, cards.DOCUMENT), "7.1", "7.2")
     placed = PostingLedger(path).find(HERE, cards.DOCUMENT.key)
     assert placed
     assert (placed.standing, placed.messages) == (False, ("7.1", "7.2"))
@@ -80,24 +80,24 @@ def test_the_first_of_several_messages_are_known_after_a_crash(path: Path) -> No
 
 def test_another_content_is_another_revision_of_the_same_messages(path: Path) -> None:
     ledger = PostingLedger(path)
-    ledger.posted(ledger.wanted(HERE, cards.NEWS), "7.1")
-    again = ledger.wanted(HERE, CHANGED)
+    ledger.record_posted(ledger.record_wanted(HERE, cards.NEWS), "7.1")
+    again = ledger.record_wanted(HERE, CHANGED)
     assert (again.revision, again.standing, again.messages) == (2, False, ("7.1",))
-    back = ledger.wanted(HERE, cards.NEWS)
+    back = ledger.record_wanted(HERE, cards.NEWS)
     assert back.revision == 3
 
 
 def test_the_same_content_is_not_written_down_again(path: Path) -> None:
     ledger = PostingLedger(path)
-    ledger.posted(ledger.wanted(HERE, cards.NEWS), "7.1")
+    ledger.record_posted(ledger.record_wanted(HERE, cards.NEWS), "7.1")
     size = path.stat().st_size
-    ledger.wanted(HERE, cards.NEWS)
+    ledger.record_wanted(HERE, cards.NEWS)
     assert path.stat().st_size == size
 
 
 def test_a_card_is_known_by_its_thread_and_key(path: Path) -> None:
     ledger = PostingLedger(path)
-    ledger.wanted(HERE, cards.NEWS)
+    ledger.record_wanted(HERE, cards.NEWS)
     assert ledger.find(THERE, cards.NEWS.key) is None
     assert ledger.find(HERE, cards.STATUS.key) is None
 
@@ -107,10 +107,10 @@ def test_a_torn_last_line_is_passed_over_and_does_not_spoil_the_next(
     path: Path, torn: bytes
 ) -> None:
     ledger = PostingLedger(path)
-    ledger.posted(ledger.wanted(HERE, cards.NEWS), "7.1")
+    ledger.record_posted(ledger.record_wanted(HERE, cards.NEWS), "7.1")
     with path.open("ab") as file:
         file.write(b"\n" + torn)
-    ledger.wanted(HERE, cards.STATUS)
+    ledger.record_wanted(HERE, cards.STATUS)
     again = PostingLedger(path)
     news, status = again.find(HERE, cards.NEWS.key), again.find(HERE, cards.STATUS.key)
     assert news
@@ -120,9 +120,9 @@ def test_a_torn_last_line_is_passed_over_and_does_not_spoil_the_next(
 
 def test_a_crash_anywhere_in_a_line_leaves_what_was_there_before_it(path: Path) -> None:
     ledger = PostingLedger(path)
-    ledger.posted(ledger.wanted(HERE, cards.NEWS), "7.1")
+    ledger.record_posted(ledger.record_wanted(HERE, cards.NEWS), "7.1")
     before = path.read_bytes()
-    ledger.wanted(HERE, CHANGED)
+    ledger.record_wanted(HERE, CHANGED)
     after = path.read_bytes()
     for end in range(len(before), len(after), 31):
         path.write_bytes(after[:end])
@@ -133,9 +133,9 @@ def test_a_crash_anywhere_in_a_line_leaves_what_was_there_before_it(path: Path) 
 
 def test_a_crash_while_it_is_written_anew_loses_nothing_and_brings_nothing_back(path: Path) -> None:
     ledger = PostingLedger(path)
-    ledger.posted(ledger.wanted(HERE, cards.NEWS), "7.1")
+    ledger.record_posted(ledger.record_wanted(HERE, cards.NEWS), "7.1")
     other = path.with_name("other")
-    PostingLedger(other).wanted(HERE, cards.STATUS)
+    PostingLedger(other).record_wanted(HERE, cards.STATUS)
     path.with_name(f"{path.name}{TEMPORARY_SUFFIX}").write_bytes(other.read_bytes() + b"half a li")
     PostingLedger(path)
     placed = PostingLedger(path).find(HERE, cards.NEWS.key)
@@ -148,7 +148,7 @@ def test_only_the_last_word_on_a_card_is_kept_over_a_start(path: Path) -> None:
     ledger = PostingLedger(path)
     for number in range(10):
         card = cards.NEWS.model_copy(update={"title": f"News {number}"})
-        ledger.posted(ledger.wanted(HERE, card), "7.1")
+        ledger.record_posted(ledger.record_wanted(HERE, card), "7.1")
     PostingLedger(path)
     lines = [json.loads(line) for line in path.read_text().splitlines() if line]
     assert [line["revision"] for line in lines] == [10]
@@ -158,8 +158,8 @@ def test_threads_nobody_came_back_to_are_forgotten_in_the_end(path: Path) -> Non
     ledger = PostingLedger(path)
     threads = [HERE.model_copy(update={"root": str(n)}) for n in range(4)]
     for thread in threads:
-        ledger.posted(ledger.wanted(thread, cards.NEWS), f"7.{thread.root}")
-    ledger.posted(ledger.wanted(threads[0], CHANGED), "7.0")
+        ledger.record_posted(ledger.record_wanted(thread, cards.NEWS), f"7.{thread.root}")
+    ledger.record_posted(ledger.record_wanted(threads[0], CHANGED), "7.0")
     again = PostingLedger(path, threads_kept=2)
     assert again.threads() == (threads[3], threads[0])
     assert again.by_message(HERE.place, "7.1") is None
@@ -174,10 +174,10 @@ def aside(number: int) -> PlacedCard:
 
 def test_what_was_said_aside_makes_no_thread_forgotten(path: Path) -> None:
     ledger = PostingLedger(path)
-    ledger.posted(ledger.wanted(HERE, cards.APPROVAL), "7.1")
-    ledger.wanted(THERE, cards.NEWS)  # not known to stand yet
+    ledger.record_posted(ledger.record_wanted(HERE, cards.APPROVAL), "7.1")
+    ledger.record_wanted(THERE, cards.NEWS)  # not known to stand yet
     for number in range(10):
-        ledger.posted(aside(number))
+        ledger.record_posted(aside(number))
     for one in (ledger, PostingLedger(path, threads_kept=2)):
         assert one.threads() == (HERE, THERE)
         assert one.by_message(HERE.place, "7.1")
@@ -190,7 +190,7 @@ def test_what_is_superseded_does_not_fill_the_disk(path: Path) -> None:
     ledger = PostingLedger(path, changes_kept=20)
     for number in range(1_000):
         card = cards.NEWS.model_copy(update={"title": f"News {number}"})
-        ledger.posted(ledger.wanted(HERE, card), "7.1")
+        ledger.record_posted(ledger.record_wanted(HERE, card), "7.1")
     lines = [line for line in path.read_text().splitlines() if line]
     assert len(lines) <= 21
     for one in (ledger, PostingLedger(path)):
@@ -203,7 +203,7 @@ def test_where_it_cannot_be_written_anew_everything_is_kept(path: Path) -> None:
     ledger = PostingLedger(path, changes_kept=1)
     beside = path.with_name(f"{path.name}{TEMPORARY_SUFFIX}")
     beside.mkdir()
-    ledger.posted(ledger.wanted(HERE, cards.NEWS), "7.1")
+    ledger.record_posted(ledger.record_wanted(HERE, cards.NEWS), "7.1")
     beside.rmdir()
     placed = PostingLedger(path).find(HERE, cards.NEWS.key)
     assert placed
@@ -212,15 +212,15 @@ def test_where_it_cannot_be_written_anew_everything_is_kept(path: Path) -> None:
 
 def test_a_thread_is_known_as_soon_as_something_is_to_be_shown_there(path: Path) -> None:
     ledger = PostingLedger(path)
-    assert not ledger.knows(HERE)
-    ledger.wanted(HERE, cards.NEWS)
-    assert [ledger.knows(thread) for thread in (HERE, THERE)] == [True, False]
+    assert not ledger.has_cards(HERE)
+    ledger.record_wanted(HERE, cards.NEWS)
+    assert [ledger.has_cards(thread) for thread in (HERE, THERE)] == [True, False]
 
 
 def test_a_message_tells_its_card_and_what_can_be_chosen_there(path: Path) -> None:
     choices = (Choice(label="Approve", verb=Verb.APPROVE, about="d1"),)
     ledger = PostingLedger(path)
-    ledger.posted(ledger.wanted(HERE, cards.APPROVAL, choices), "7.1", "7.2")
+    ledger.record_posted(ledger.record_wanted(HERE, cards.APPROVAL, choices), "7.1", "7.2")
     for one in (ledger, PostingLedger(path)):
         placed = one.by_message(HERE.place, "7.2")
         assert placed
@@ -231,8 +231,8 @@ def test_a_message_tells_its_card_and_what_can_be_chosen_there(path: Path) -> No
 def test_the_cards_of_a_thread_are_told_in_the_order_they_changed(path: Path) -> None:
     ledger = PostingLedger(path)
     for thread, card in ((HERE, cards.NEWS), (THERE, cards.NEWS), (HERE, cards.STATUS)):
-        ledger.wanted(thread, card)
-    ledger.wanted(HERE, CHANGED)
+        ledger.record_wanted(thread, card)
+    ledger.record_wanted(HERE, CHANGED)
     assert [one.key for one in ledger.cards(HERE)] == [cards.STATUS.key, cards.NEWS.key]
     assert ledger.threads() == (THERE, HERE)
 
@@ -240,7 +240,7 @@ def test_the_cards_of_a_thread_are_told_in_the_order_they_changed(path: Path) ->
 def test_the_thread_in_which_something_is_new_is_forgotten_last(path: Path) -> None:
     ledger = PostingLedger(path)
     for thread, card in ((HERE, cards.NEWS), (THERE, cards.NEWS), (HERE, cards.STATUS)):
-        ledger.posted(ledger.wanted(thread, card), f"7.{thread.root}.{card.key}")
+        ledger.record_posted(ledger.record_wanted(thread, card), f"7.{thread.root}.{card.key}")
     again = PostingLedger(path, threads_kept=1)
     assert again.threads() == (HERE,)
     assert [one.key for one in again.cards(HERE)] == [cards.NEWS.key, cards.STATUS.key]
@@ -249,12 +249,12 @@ def test_the_thread_in_which_something_is_new_is_forgotten_last(path: Path) -> N
 def test_the_cards_that_offer_something_are_told_from_the_others(path: Path) -> None:
     choices = (Choice(label="Approve", verb=Verb.APPROVE, about="d1"),)
     ledger = PostingLedger(path)
-    ledger.wanted(HERE, cards.STATUS)
-    ledger.wanted(HERE, cards.NEWS, choices)
+    ledger.record_wanted(HERE, cards.STATUS)
+    ledger.record_wanted(HERE, cards.NEWS, choices)
     for one in (ledger, PostingLedger(path)):
-        assert [placed.choices for placed in one.offering(HERE)] == [choices]
-    ledger.wanted(HERE, CHANGED)
-    assert ledger.offering(HERE) == ()
+        assert [placed.choices for placed in one.cards_with_choices(HERE)] == [choices]
+    ledger.record_wanted(HERE, CHANGED)
+    assert ledger.cards_with_choices(HERE) == ()
 
 
 def test_a_thousand_threads_take_little_more_room_in_memory_than_on_disk(path: Path) -> None:
@@ -284,17 +284,17 @@ def test_a_thousand_threads_take_little_more_room_in_memory_than_on_disk(path: P
 
 
 def test_nobody_else_may_read_it(path: Path) -> None:
-    PostingLedger(path).wanted(HERE, cards.NEWS)
+    PostingLedger(path).record_wanted(HERE, cards.NEWS)
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
 
 
 def test_what_cannot_be_written_down_is_not_taken_for_wanted(path: Path) -> None:
     ledger = PostingLedger(path)
-    ledger.posted(ledger.wanted(HERE, cards.NEWS), "7.1")
+    ledger.record_posted(ledger.record_wanted(HERE, cards.NEWS), "7.1")
     with unwritable(path), pytest.raises(Unavailable, match="cannot be written"):
-        ledger.wanted(HERE, CHANGED)
-    assert ledger.wanted(HERE, CHANGED).revision == 2
+        ledger.record_wanted(HERE, CHANGED)
+    assert ledger.record_wanted(HERE, CHANGED).revision == 2
 
 
 def test_a_ledger_that_cannot_be_read_is_said_at_the_start(path: Path) -> None:
@@ -306,7 +306,7 @@ def test_a_ledger_that_cannot_be_read_is_said_at_the_start(path: Path) -> None:
 class Line:
     """People who wait for their turn in a channel, and the order in which they had it."""
 
-    def __init__(self, turns: Turns) -> None:
+    def __init__(self, turns: WriteTurns) -> None:
         self.turns = turns
         self.order: list[str] = []
         self.goes_on = asyncio.Event()
@@ -340,7 +340,7 @@ class Line:
 
 
 @asynccontextmanager
-async def line_of(turns: Turns) -> AsyncGenerator[Line]:
+async def line_of(turns: WriteTurns) -> AsyncGenerator[Line]:
     line = Line(turns)
     try:
         yield line
@@ -351,7 +351,7 @@ async def line_of(turns: Turns) -> AsyncGenerator[Line]:
 
 
 async def test_one_at_a_time_in_the_order_they_came() -> None:
-    async with line_of(Turns()) as line:
+    async with line_of(WriteTurns()) as line:
         for name in "abcdef":
             await line.wait(name)
         assert line.order == ["a"]
@@ -360,7 +360,7 @@ async def test_one_at_a_time_in_the_order_they_came() -> None:
 
 
 async def test_what_a_person_waits_for_goes_before_what_came_earlier() -> None:
-    async with line_of(Turns()) as line:
+    async with line_of(WriteTurns()) as line:
         await line.wait("first", Urgency.STATUS)
         await line.wait("status", Urgency.STATUS)
         await line.wait("news", Urgency.NEWS)
@@ -371,14 +371,14 @@ async def test_what_a_person_waits_for_goes_before_what_came_earlier() -> None:
 
 
 async def test_channels_do_not_wait_for_each_other() -> None:
-    async with line_of(Turns()) as line:
+    async with line_of(WriteTurns()) as line:
         await line.wait("here")
         await line.wait("there", channel="C2")
         assert line.order == ["here", "there"]
 
 
 async def test_whoever_gives_up_waiting_is_passed_over() -> None:
-    async with line_of(Turns()) as line:
+    async with line_of(WriteTurns()) as line:
         await line.wait("a")
         (await line.wait("b")).cancel()
         await line.wait("c")
@@ -387,7 +387,7 @@ async def test_whoever_gives_up_waiting_is_passed_over() -> None:
 
 
 async def test_whoever_is_called_in_the_moment_he_gives_up_passes_the_turn_on() -> None:
-    turns = Turns()
+    turns = WriteTurns()
     async with line_of(turns) as line:
         async with turns.turn("C1", 0):
             called = await line.wait("b")
@@ -399,7 +399,7 @@ async def test_whoever_is_called_in_the_moment_he_gives_up_passes_the_turn_on() 
 
 
 async def test_whoever_is_cancelled_in_his_turn_passes_it_on() -> None:
-    async with line_of(Turns()) as line:
+    async with line_of(WriteTurns()) as line:
         first = await line.wait("a")
         await line.wait("b")
         first.cancel()
@@ -408,7 +408,7 @@ async def test_whoever_is_cancelled_in_his_turn_passes_it_on() -> None:
 
 
 async def test_a_mishap_in_a_turn_does_not_keep_the_others_waiting() -> None:
-    turns = Turns()
+    turns = WriteTurns()
     for _ in range(3):
         with pytest.raises(Unavailable):
             async with asyncio.timeout(DEADLINE), turns.turn("C1", 0):
@@ -416,7 +416,7 @@ async def test_a_mishap_in_a_turn_does_not_keep_the_others_waiting() -> None:
 
 
 async def test_after_everybody_has_given_up_the_channel_is_free() -> None:
-    turns = Turns()
+    turns = WriteTurns()
     async with line_of(turns) as line:
         tasks = [await line.wait(name) for name in "abc"]
         for task in reversed(tasks):
@@ -427,7 +427,7 @@ async def test_after_everybody_has_given_up_the_channel_is_free() -> None:
 
 
 async def test_hundreds_have_their_turn_one_at_a_time_whoever_gives_up() -> None:
-    turns = Turns()
+    turns = WriteTurns()
     inside = 0
     most = 0
     had: list[int] = []
@@ -452,7 +452,7 @@ async def test_hundreds_have_their_turn_one_at_a_time_whoever_gives_up() -> None
 
 
 async def test_a_burst_goes_at_once_and_the_next_waits() -> None:
-    async with line_of(Turns(burst=2, seconds=3_600)) as line:
+    async with line_of(WriteTurns(burst=2, seconds=3_600)) as line:
         line.goes_on.set()
         for name in "abc":
             await line.wait(name)
@@ -464,7 +464,7 @@ async def test_a_burst_goes_at_once_and_the_next_waits() -> None:
 
 
 async def test_whoever_gives_up_while_it_is_too_early_leaves_the_pace_as_it_was() -> None:
-    async with line_of(Turns(burst=1, seconds=3_600)) as line:
+    async with line_of(WriteTurns(burst=1, seconds=3_600)) as line:
         line.goes_on.set()
         for name in "abc":
             await line.wait(name)
@@ -477,7 +477,7 @@ async def test_whoever_gives_up_while_it_is_too_early_leaves_the_pace_as_it_was(
 
 
 async def test_everybody_has_a_turn_at_a_slow_pace_in_the_end() -> None:
-    async with line_of(Turns(burst=1, seconds=0.01)) as line:
+    async with line_of(WriteTurns(burst=1, seconds=0.01)) as line:
         line.goes_on.set()
         for name in "abcdef":
             await line.wait(name)
@@ -504,7 +504,7 @@ BEGUN = thread_from_root(ROOM, "9.9")
 
 
 def root_wanted(ledger: PostingLedger, thread: Thread = ROOM) -> PlacedCard:
-    return ledger.wanted(*root_entry(thread, cards.ROOT))
+    return ledger.record_wanted(*root_ledger_key(thread, cards.ROOT))
 
 
 def test_a_thread_is_opened_when_its_root_and_its_card_are_written_down(path: Path) -> None:
@@ -512,16 +512,16 @@ def test_a_thread_is_opened_when_its_root_and_its_card_are_written_down(path: Pa
     assert opened_thread(ledger, ROOM, cards.ROOT) is None
     placed = root_wanted(ledger)
     assert opened_thread(ledger, ROOM, cards.ROOT) is None
-    placed = ledger.begun(placed, "9.9")
+    placed = ledger.record_partial(placed, "9.9")
     assert opened_thread(ledger, ROOM, cards.ROOT) is None
-    ledger.adopted(placed, BEGUN, cards.ROOT)
+    ledger.record_adopted(placed, BEGUN, cards.ROOT)
     for known in (ledger, PostingLedger(path)):
         assert opened_thread(known, ROOM, cards.ROOT) == BEGUN
 
 
 def test_it_is_the_same_thread_wherever_in_the_channel_it_is_asked_for(path: Path) -> None:
     ledger = PostingLedger(path)
-    ledger.adopted(ledger.begun(root_wanted(ledger), "9.9"), BEGUN, cards.ROOT)
+    ledger.record_adopted(ledger.record_partial(root_wanted(ledger), "9.9"), BEGUN, cards.ROOT)
     assert opened_thread(ledger, thread_from_root(ROOM, "2.2"), cards.ROOT) == BEGUN
     assert opened_thread(ledger, ROOM.model_copy(update={"channel": "C2"}), cards.ROOT) is None
     another = cards.ROOT.model_copy(update={"key": "root:another"})
@@ -530,7 +530,9 @@ def test_it_is_the_same_thread_wherever_in_the_channel_it_is_asked_for(path: Pat
 
 def test_whoever_presses_on_a_root_message_means_the_card_of_its_thread(path: Path) -> None:
     ledger = PostingLedger(path)
-    own = ledger.adopted(ledger.begun(root_wanted(ledger), "9.9"), BEGUN, cards.ROOT)
+    own = ledger.record_adopted(
+        ledger.record_partial(root_wanted(ledger), "9.9"), BEGUN, cards.ROOT
+    )
     assert (own.thread, own.key, own.digest) == (BEGUN, cards.ROOT.key, digest_of(cards.ROOT))
     for known in (ledger, PostingLedger(path)):
         placed = known.by_message(ROOM.place, "9.9")
@@ -541,6 +543,6 @@ def test_whoever_presses_on_a_root_message_means_the_card_of_its_thread(path: Pa
 
 def test_shown_in_another_thread_it_is_another_card(path: Path) -> None:
     ledger = PostingLedger(path)
-    ledger.adopted(ledger.begun(root_wanted(ledger), "9.9"), BEGUN, cards.ROOT)
+    ledger.record_adopted(ledger.record_partial(root_wanted(ledger), "9.9"), BEGUN, cards.ROOT)
     assert ledger.find(ROOM, cards.ROOT.key) is None
-    assert ledger.wanted(ROOM, cards.ROOT).messages == ()
+    assert ledger.record_wanted(ROOM, cards.ROOT).messages == ()

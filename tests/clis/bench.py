@@ -59,7 +59,7 @@ class Bench:
         self.agent = agent
         self.place = place
         self.server = server
-        self.clis = AgentClis(place.bot, passed_on=tuple(QUIET), sandbox=sandbox)
+        self.clis = AgentClis(place.bot, extra_variables=tuple(QUIET), sandbox=sandbox)
         self.panes: TmuxPanes = server.panes(environment=place.pane, grace=5.0)
 
     async def start(

@@ -89,7 +89,7 @@ async def test_a_killed_process_is_no_finished_work(bench: Bench, model: Model) 
 async def test_the_limit_of_a_subscription_is_told_with_its_end(bench: Bench, model: Model) -> None:
     subscribed = bench.place.bot | {"CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-fake"}
     del subscribed["ANTHROPIC_API_KEY"]
-    bench.clis = AgentClis(subscribed, passed_on=tuple(QUIET))
+    bench.clis = AgentClis(subscribed, extra_variables=tuple(QUIET))
     at = datetime.now(UTC)
     reset = int((at + timedelta(hours=2)).timestamp())
     headers = (
@@ -99,7 +99,7 @@ async def test_the_limit_of_a_subscription_is_told_with_its_end(bench: Bench, mo
     )
     model.plays(Fail(429, "This would exceed your limit.", "rate_limit_error", headers))
     _, end = await bench.run("Do the work.")
-    limit = bench.clis.understood("claude", end, "", at).limit
+    limit = bench.clis.with_limit("claude", end, "", at).limit
     assert limit is not None
     assert limit.resets_at is not None
     assert 0 <= reset - limit.resets_at.timestamp() < 60, "it tells the minute"

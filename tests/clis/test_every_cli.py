@@ -66,7 +66,7 @@ async def test_an_error_of_its_model_is_a_failure_in_the_models_words(
     _, end = await bench.run("Do the work.")
     assert end.outcome is Outcome.FAILED
     assert "The cat sat on the server" in end.message
-    assert bench.clis.understood(bench.agent, end, "", datetime.now(UTC)).limit is None
+    assert bench.clis.with_limit(bench.agent, end, "", datetime.now(UTC)).limit is None
 
 
 async def test_a_stop_leaves_nothing_alive_not_even_what_left_its_session(
@@ -147,7 +147,7 @@ async def test_a_limit_of_its_account_is_understood(bench: Bench, model: Model) 
     reset = int((at + timedelta(hours=2)).timestamp())
     model.plays(LIMITS[bench.agent](reset))
     _, end = await bench.run("Do the work.")
-    limit = bench.clis.understood(bench.agent, end, "", at).limit
+    limit = bench.clis.with_limit(bench.agent, end, "", at).limit
     assert limit is not None, end
     if bench.agent == "codex":
         assert limit.resets_at is not None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from adapters.github import Access, GitHub
-from adapters.github.api import ApiPace
+from adapters.github.api import ApiTiming
 from bot.core.errors import Unavailable
 from bot.core.forge import CiState
 from bot.ports import Forge
@@ -18,7 +18,7 @@ from tests.fakes.forge import SLUG, FakeForge
 from tests.fakes.repository import FakeRepository
 
 FILES = {"README.md": "hello\n", "code.py": "one = 1\n"}
-FAST = ApiPace(call=20, whole=60, between_writes=0, again=0.01, git=60)
+FAST = ApiTiming(call=20, whole=60, between_writes=0, again=0.01, git=60)
 _CONCLUSIONS = {CiState.PASSED: "success", CiState.FAILED: "failure", CiState.PENDING: None}
 
 
@@ -88,7 +88,7 @@ class RealForgeWorld:
         git(self._top, "remote", "add", "origin", self._shop.clone_url)
         self.path, self.slug = str(self._top), SLUG
         access = Access(token=bed.token, api_url=bed.url, environ={"PATH": os.environ["PATH"]})
-        self._github = GitHub(directory / "home", access, learned=_nobody, pace=FAST)
+        self._github = GitHub(directory / "home", access, on_token=_nobody, pace=FAST)
         self.forge: Forge = self._github
 
     async def close(self) -> None:

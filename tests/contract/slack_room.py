@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from adapters.posting import Turns
+from adapters.posting import WriteTurns
 from adapters.slack.chat import SlackChat
 from adapters.slack.client import SlackAccess
 from bot.core.cards import Card
@@ -69,7 +69,7 @@ class SlackRoom(Room):
 
 @asynccontextmanager
 async def slack_room(
-    folder: Path, *, turns: Turns | None = None
+    folder: Path, *, turns: WriteTurns | None = None
 ) -> AsyncGenerator[SlackRoom, None]:
     """The threads are older than the bot; what could not be taken comes again after a second."""
     granted = Grants.of_manifest()
@@ -94,7 +94,7 @@ class _Noting(SlackChat):
     """Notes which threads were opened: nowhere else may the bot write outside of threads."""
 
     def __init__(
-        self, access: SlackAccess, folder: Path, opened: list[str], turns: Turns | None
+        self, access: SlackAccess, folder: Path, opened: list[str], turns: WriteTurns | None
     ) -> None:
         here = [f"{TEAM}:{PUBLIC}"]
         super().__init__(access, folder, here, shared=here, turns=turns)

@@ -75,7 +75,7 @@ async def test_people_are_told_its_flags_and_its_end_needs_no_marker(
     agents: Agents, agent: str
 ) -> None:
     assert agents.flags(agent).startswith("--")
-    assert not agents.marked(agent)
+    assert not agents.uses_marker(agent)
     assert (await launch(agents, agent)).marker == ""
 
 
@@ -89,7 +89,7 @@ def test_an_end_that_tells_of_no_limit_stays_as_it_is(
         source=CompletionSource.PROCESS_EXIT,
         message="I have changed what is shown when a limit is reached.",
     )
-    assert agents.understood(agent, end, "", datetime(2026, 5, 1, tzinfo=UTC)) == end
+    assert agents.with_limit(agent, end, "", datetime(2026, 5, 1, tzinfo=UTC)) == end
 
 
 async def launch(agents: Agents, agent: str, *, resume: bool = False) -> Launch:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.registry import ForgeFolder
+from adapters.registry import ForgeRegistry
 from bot.core.errors import Refused
 from bot.core.intent import Intent, Question, Risk, Source
 from bot.core.projections.records import History, HistoryOutcome
@@ -33,7 +33,7 @@ class Place:
     def __init__(self, real: Path | None) -> None:
         self._real = real
         self._fake = MemoryRegistry()
-        self.registry: Registry = ForgeFolder() if real else self._fake
+        self.registry: Registry = ForgeRegistry() if real else self._fake
         self.repository = str(real) if real else "/repository"
 
     async def person_drafts(self, name: str, body: str) -> None:

@@ -62,7 +62,7 @@ class Person:
         self._asked = False
         self.store: Store | None = None
 
-    async def next(self, prompt: str) -> str | None:
+    async def next_line(self, prompt: str) -> str | None:
         if prompt != PROMPT:
             return "y"
         if not self._asked and not self._sessions():
@@ -81,7 +81,7 @@ class Person:
         return None
 
     def saw(self, card: Card) -> None:
-        self._open.take(_HERE, card)
+        self._open.note_shown(_HERE, card)
         self._news.set()
 
     def _sessions(self) -> list[str]:

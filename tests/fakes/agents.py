@@ -51,7 +51,7 @@ class FakeAgents:
     def flags(self, agent: str) -> str:
         return self.auto_flags
 
-    def marked(self, agent: str) -> bool:
+    def uses_marker(self, agent: str) -> bool:
         return False
 
     async def launch(
@@ -71,7 +71,7 @@ class FakeAgents:
         how = "--resume" if resume else "--conversation"
         return Launch(argv=(agent, how, conversation, "{prompt_file}"))
 
-    def understood(self, agent: str, end: RunEnd, screen: str, at: datetime) -> RunEnd:
+    def with_limit(self, agent: str, end: RunEnd, screen: str, at: datetime) -> RunEnd:
         if end.outcome is not Outcome.FAILED or not end.message.startswith("LIMIT"):
             return end
         limit = Limit(says=end.message, resets_at=at + timedelta(hours=1))

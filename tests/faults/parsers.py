@@ -23,10 +23,10 @@ from adapters.agents.limits import (
     CODEX_LIMITS,
     GEMINI_LIMITS,
     OPENCODE_LIMITS,
-    limit_in,
+    find_limit,
 )
 from adapters.agents.screen.claude import Claude
-from adapters.agents.screen.events import EventReader, RunReport, event_in
+from adapters.agents.screen.events import EventReader, RunReport, parse_event
 from adapters.agents.screen.other_clis import Codex, Gemini, OpenCode
 from adapters.files import Disk
 from adapters.github import client
@@ -64,7 +64,7 @@ from tests.prompts import REPLIES
 NOON = datetime(2026, 2, 7, 12, tzinfo=UTC)
 _US = Identity("T1", "UBOT", "BBOT", "gwt")
 _SHAPES = (
-    *(client.PullData, client.RepositoryData, client.Remark, client.CheckRun),
+    *(client.PullData, client.RepositoryData, client.PullComment, client.CheckRun),
     *(client.CommitStatuses, client.MergeData, client.User),
 )
 
@@ -139,15 +139,15 @@ def _events(data: bytes) -> None:
     )
     for reader in readers:
         for line in _text(data).splitlines():
-            if event := event_in(line):
+            if event := parse_event(line):
                 list(reader.read(event))
-        list(reader.over())
+        list(reader.finish())
     report.text().encode(errors="replace")
 
 
 def _limits(data: bytes) -> None:
     for ways in (CLAUDE_LIMITS, CODEX_LIMITS, GEMINI_LIMITS, OPENCODE_LIMITS):
-        limit_in(_text(data), ways, NOON, UTC)
+        find_limit(_text(data), ways, NOON, UTC)
 
 
 def _slack(data: bytes) -> None:
@@ -231,7 +231,7 @@ PARSERS = (
     Parser("a session file", restore, (_STATE,), (ValidationError, NewerSchemaError)),
     Parser(
         "an answer of the model's server",
-        partial(read_answer, asked="x", model="m"),
+        partial(read_answer, question="x", model="m"),
         samples.LLM_ANSWERS,
         (PortError,),
     ),
@@ -244,8 +244,8 @@ PARSERS = (
     Parser("events of agents", _events, samples.EVENTS),
     Parser("an error that may tell of a limit", _limits, samples.LIMITS),
     Parser("what Slack sends", _slack, samples.SLACK),
-    Parser("the value of a button", lambda data: ButtonValue.read(_text(data)), samples.BUTTONS),
-    Parser("the purpose of a form", lambda data: FormPurpose.read(_text(data)), samples.PURPOSES),
+    Parser("the value of a button", lambda data: ButtonValue.parse(_text(data)), samples.BUTTONS),
+    Parser("the purpose of a form", lambda data: FormPurpose.parse(_text(data)), samples.PURPOSES),
     Parser("what a homeserver sends", _matrix_sync, samples.MATRIX, (PortError,)),
     Parser("what GitHub answers", _github, samples.GITHUB),
     Parser("spec.md", _spec, samples.document("spec"), effort=2),

@@ -14,7 +14,7 @@ from adapters.console.rendering import ConsoleScreen
 from adapters.console.rendering import render_sheet as drawn_in_terminal
 from adapters.matrix.cards import draw_card as drawn_in_matrix
 from adapters.matrix.sending import edit_content, message_content
-from adapters.slack.blocks.cards import draw_card, plainer_forms
+from adapters.slack.blocks.cards import draw_card, simpler_forms
 from adapters.slack.blocks.kit import EVERY_BLOCK_KIND, BlockKind, SlackMessage
 from adapters.slack.blocks.surfaces import home_view
 from bot.core import cards
@@ -76,7 +76,7 @@ class TestInSlack:
         for state, card in cards_of(group, variant):
             for message in in_slack(card):
                 assert wrong_in(message) == [], state
-                for text, blocks in plainer_forms(message):
+                for text, blocks in simpler_forms(message):
                     assert wrong_in_blocks(blocks) == [], state
                     assert 1 <= len(text) <= 4_000, state
 

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.demo.agent import HELD_UNTIL
+from adapters.demo.agent import UNTIL_PREFIX
 from adapters.demo.model import PlayedModel
 from adapters.demo.sample import make_sample
 from bot.cli.assemble import panes_of, socket_name
@@ -52,7 +52,7 @@ class Hold:
 
     @property
     def pace(self) -> dict[str, str]:
-        return {"GWT_BOT_PACE": f"{HELD_UNTIL}{self._path}"}
+        return {"GWT_BOT_PACE": f"{UNTIL_PREFIX}{self._path}"}
 
     def release(self) -> None:
         self._path.touch()

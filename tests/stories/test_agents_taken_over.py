@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.tmux.screens import TYPING_SECONDS
+from adapters.tmux.screens import TYPING_PERIOD
 from bot.core.states import RunState, TaskState
 from tests.stories.asking.chats import Asked, in_a_channel
 from tests.stories.asking.dialogs import TITLE, state, works
@@ -103,7 +103,7 @@ async def test_who_types_in_the_pane_is_not_interrupted_and_what_is_still_asked_
             await person.sees("T001: the answer did not arrive", "Somebody is typing")
         await sees_often(asked.scene, 2, TITLE, "make test")
         assert plays.keys() == ["x"]
-        await comes(TYPING_SECONDS)
+        await comes(TYPING_PERIOD)
         await person.presses("Yes", on=TITLE)
         await until(lambda: plays.keys() == ["x", "1"], lambda: told(asked.scene))
         plays.release("end")

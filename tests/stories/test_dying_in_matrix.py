@@ -89,7 +89,7 @@ def joined(anna: MatrixPerson) -> bool:
 def opening(way: FatalWay, account: Person) -> Open:
     def open_chat(home: Path) -> AbstractAsyncContextManager[Chat]:
         access = MatrixAccess(way.url, account.id, account.login.access_token)
-        return MatrixChat(access, home, _everywhere, patience=QUICK)
+        return MatrixChat(access, home, _everywhere, backoff=QUICK)
 
     return open_chat
 

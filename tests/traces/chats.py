@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from aiohttp import ClientSession
 
-from adapters.posting import Turns
+from adapters.posting import WriteTurns
 from bot.core.events import FromPeople
 from bot.core.people import Thread
 from tests.beds.synapse import Homeserver, People, Proxy
@@ -81,7 +81,7 @@ async def _used(room: Room, requests: Requests) -> None:
 
 async def slack(home: Path) -> list[str]:
     requests = Requests(_SLACK)
-    async with slack_room(home, turns=Turns()) as room:
+    async with slack_room(home, turns=WriteTurns()) as room:
         await _used(room, requests)
         calls = sorted(room.bed.calls, key=lambda call: call.method.partition(".")[0])
     for call in calls:

@@ -14,10 +14,10 @@ def main(arguments: list[str]) -> int:
     sys.path.insert(0, str(Path(__file__).parents[3]))
     if arguments[0] == "used":
         # an agent waits for this, so nothing else is loaded
-        from adapters.agents.screen.claude import keep_used
+        from adapters.agents.screen.claude import write_usage_report
 
         hook, started, report = map(Path, arguments[1:])
-        keep_used(hook, started, report)
+        write_usage_report(hook, started, report)
         return 0
     from adapters.agents.screen.run import run
 

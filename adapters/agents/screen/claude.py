@@ -14,10 +14,10 @@ from adapters.agents.screen.events import (
     CliEvent,
     ReportFile,
     RunReport,
-    event_in,
+    count_of,
     first_line,
-    number,
-    part,
+    nested,
+    parse_event,
     parts,
     text,
     tool_line,
@@ -35,10 +35,10 @@ class Claude:
             case {"type": "system", "subtype": "init"}:
                 yield f"conversation {event.get('session_id', '?')}, model {event.get('model', '?')}"
             case {"type": "assistant"}:
-                for one in parts(part(event, "message").get("content")):
+                for one in parts(nested(event, "message").get("content")):
                     yield from self._said(one)
             case {"type": "user"}:
-                for one in parts(part(event, "message").get("content")):
+                for one in parts(nested(event, "message").get("content")):
                     if one.get("is_error"):
                         yield f"  ✗ {first_line(one.get('content'))}"
             case {"type": "result"}:
@@ -46,7 +46,7 @@ class Claude:
             case _:
                 pass
 
-    def over(self) -> Iterator[str]:
+    def finish(self) -> Iterator[str]:
         yield from ()
 
     def _said(self, one: CliEvent) -> Iterator[str]:
@@ -63,7 +63,7 @@ class Claude:
         failed = bool(event.get("is_error"))
         said = text(event.get("result"))
         cost = event.get("total_cost_usd")
-        self._report.use(*tokens(part(event, "usage")), cost)
+        self._report.set_usage(*tokens(nested(event, "usage")), cost)
         facts = [f"{event['num_turns']} turns"] if event.get("num_turns") else []
         if isinstance(cost, int | float):
             facts.append(f"${cost:.2f}")
@@ -78,36 +78,36 @@ class Claude:
 def tokens(usage: CliEvent) -> tuple[int, int]:
     """Return input tokens, cached or not, and output tokens."""
     names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    return sum(number(usage.get(name)) for name in names), number(usage.get("output_tokens"))
+    return sum(count_of(usage.get(name)) for name in names), count_of(usage.get("output_tokens"))
 
 
 # The usage of a run, summed up from the transcript that a hook names. Only entries newer than the run's start count,
 # and only a file below the CLI's own folder is read.
 
-MOST_BYTES = 256 << 20
+MAX_BYTES = 256 << 20
 """The most bytes read of all files together."""
 END_BYTES = 1 << 20
 """The end of a turn is looked for in this many last bytes."""
-LOOKS, PAUSE = 40, 0.05
+TRIES, PAUSE = 40, 0.05
 """Number of tries and the seconds between them: two seconds in total."""
 
 
-def keep_used(hook: Path, started: Path, report: Path) -> None:
+def write_usage_report(hook: Path, started: Path, report: Path) -> None:
     """Write the report of the run as of this hook."""
-    told = event_in(hook.read_text(encoding="utf-8", errors="replace").strip()) or {}
+    told = parse_event(hook.read_text(encoding="utf-8", errors="replace").strip()) or {}
     since = datetime.fromtimestamp(started.stat().st_mtime, UTC)
     last = text(told.get("last_assistant_message"))
     given, made = _usage_since(told, since, last)
     known = RunReport(message=last)
     if given or made:
-        known.use(given, made)
-    ReportFile(report).keep(known)
+        known.set_usage(given, made)
+    ReportFile(report).write_if_changed(known)
 
 
 def _usage_since(told: CliEvent, since: datetime, last: str) -> tuple[int, int]:
     # The transcript is written asynchronously, so its end may be a moment late.
     files = transcripts(text(told.get("transcript_path")), os.environ)
-    for _ in range(LOOKS):
+    for _ in range(TRIES):
         if not files or not last or _has_said(files[0], last):
             break
         time.sleep(PAUSE)
@@ -119,8 +119,8 @@ def _has_said(transcript: Path, last: str) -> bool:
     with transcript.open("rb") as file:
         file.seek(max(0, transcript.stat().st_size - END_BYTES))
         ends = file.read(END_BYTES).decode("utf-8", "replace").splitlines()
-    events = (event_in(line) or {} for line in ends if '"usage"' in line)
-    said = (one for event in events for one in parts(part(event, "message").get("content")))
+    events = (parse_event(line) or {} for line in ends if '"usage"' in line)
+    said = (one for event in events for one in parts(nested(event, "message").get("content")))
     return any(text(one.get("text")).strip() == last.strip() for one in said)
 
 
@@ -134,7 +134,7 @@ def transcripts(named: str, environ: Mapping[str, str]) -> list[Path]:
 
 
 def lines_of(files: Iterable[Path]) -> Iterator[str]:
-    left = MOST_BYTES
+    left = MAX_BYTES
     for path in files:
         with path.open(encoding="utf-8", errors="replace") as lines:
             for line in lines:
@@ -148,10 +148,10 @@ def usage_in(lines: Iterable[str], since: datetime) -> tuple[int, int]:
     """Return the usage of all answers. An answer is on several lines; the last one has its total."""
     answers: dict[str, tuple[int, int]] = {}
     for line in lines:
-        event = event_in(line) if '"usage"' in line else None
-        message = part(event or {}, "message")
+        event = parse_event(line) if '"usage"' in line else None
+        message = nested(event or {}, "message")
         if event and message.get("id") and _time_of(text(event.get("timestamp"))) >= since:
-            answers[text(message["id"])] = tokens(part(message, "usage"))
+            answers[text(message["id"])] = tokens(nested(message, "usage"))
     return sum(given for given, _ in answers.values()), sum(made for _, made in answers.values())
 
 

@@ -20,34 +20,34 @@ class EventReader(Protocol):
 
     def read(self, event: CliEvent) -> Iterator[str]: ...
 
-    def over(self) -> Iterator[str]:
+    def finish(self) -> Iterator[str]:
         """Finish after the last event."""
         ...
 
 
-def event_in(line: str) -> CliEvent | None:
+def parse_event(line: str) -> CliEvent | None:
     """Parse an event; None if the line is not one."""
     try:
         value: object = json.loads(line) if line.startswith("{") else None
     except (ValueError, RecursionError):
         return None
-    return value_in(value)
+    return as_object(value)
 
 
-def value_in(value: object) -> CliEvent | None:
+def as_object(value: object) -> CliEvent | None:
     return cast("CliEvent", value) if isinstance(value, dict) else None
 
 
-def part(event: CliEvent, *names: str) -> CliEvent:
+def nested(event: CliEvent, *names: str) -> CliEvent:
     """Return a nested object; empty if it is missing."""
     for name in names:
-        event = value_in(event.get(name)) or {}
+        event = as_object(event.get(name)) or {}
     return event
 
 
 def parts(value: object) -> Iterator[CliEvent]:
     for one in cast("list[object]", value) if isinstance(value, list) else []:
-        known = value_in(one)
+        known = as_object(one)
         if known is not None:
             yield known
 
@@ -63,18 +63,20 @@ def first_line(value: object) -> str:
 
 def tool_line(name: str, given: object) -> str:
     """Return the name of a tool with its most informative argument."""
-    known = value_in(given) or {}
+    known = as_object(given) or {}
     names = ("command", "file_path", "filePath", "path", "pattern", "url", "query", "description")
     about = next((first_line(known[name]) for name in names if known.get(name)), "")
     return f"● {name} {about}".rstrip()
 
 
-def unwrapped(message: str) -> str:
+def error_text(message: str) -> str:
     """Return the message of an error that is JSON, possibly within other text."""
     start = message.find("{")
     for end in (len(message), message.rfind("}") + 1):
-        inner = event_in(message[start:end]) if start >= 0 else None
-        said = text(part(inner or {}, "error").get("message")) or text((inner or {}).get("message"))
+        inner = parse_event(message[start:end]) if start >= 0 else None
+        said = text(nested(inner or {}, "error").get("message")) or text(
+            (inner or {}).get("message")
+        )
         if said:
             return f"{message[:start].strip(' [')} {said}".strip()
     return message
@@ -99,12 +101,14 @@ class RunReport:
     cost: float | None = None
     used: bool = False
 
-    def use(self, given: object, made: object, cost: object = None, *, more: bool = False) -> None:
+    def set_usage(
+        self, input_tokens: object, output_tokens: object, cost: object = None, *, add: bool = False
+    ) -> None:
         """Set the tokens of the run so far or, with `more`, add those of one step."""
-        if not more:
+        if not add:
             self.input_tokens, self.output_tokens, self.cost = 0, 0, None
-        self.input_tokens += number(given)
-        self.output_tokens += number(made)
+        self.input_tokens += count_of(input_tokens)
+        self.output_tokens += count_of(output_tokens)
         if isinstance(cost, int | float) and not isinstance(cost, bool):
             self.cost = (self.cost or 0.0) + cost
         self.used = True
@@ -134,7 +138,7 @@ class ReportFile:
         self._path = path
         self._last = ""
 
-    def keep(self, report: RunReport) -> None:
+    def write_if_changed(self, report: RunReport) -> None:
         text = report.text()
         if text == self._last:
             return
@@ -149,6 +153,6 @@ class ReportFile:
         self._last = text
 
 
-def number(value: object) -> int:
+def count_of(value: object) -> int:
     """Return the count, or 0 if the value is not one."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

@@ -8,19 +8,19 @@ from pathlib import Path
 from adapters.agents.screen.events import (
     CliEvent,
     RunReport,
-    event_in,
+    count_of,
+    error_text,
     first_line,
-    number,
-    part,
+    nested,
+    parse_event,
     parts,
     text,
     tool_line,
-    unwrapped,
 )
 
 # The events of `codex exec --json`.
 
-MOST_BYTES = 64 << 20
+MAX_BYTES = 64 << 20
 """The most bytes read of the record of a conversation."""
 
 
@@ -38,24 +38,24 @@ class Codex:
                 self._before = tokens_used(conversation_file(thread, self._environ))
                 yield f"conversation {thread}"
             case {"type": "item.started" | "item.completed"}:
-                yield from self._item(event, part(event, "item"))
+                yield from self._item(event, nested(event, "item"))
             case {"type": "turn.completed"}:
-                yield from self._completed(part(event, "usage"))
+                yield from self._completed(nested(event, "usage"))
             case {"type": "turn.failed"}:
-                self._report.fail(unwrapped(text(part(event, "error").get("message"))))
+                self._report.fail(error_text(text(nested(event, "error").get("message"))))
                 yield f"failed: {first_line(self._report.error)}"
             case {"type": "error", "message": str(words)}:
                 # it may still retry: the end of the turn counts
-                yield f"  ✗ {first_line(unwrapped(words))}"
+                yield f"  ✗ {first_line(error_text(words))}"
             case _:
                 pass
 
-    def over(self) -> Iterator[str]:
+    def finish(self) -> Iterator[str]:
         yield from ()
 
     def _completed(self, usage: CliEvent) -> Iterator[str]:
-        given, made = number(usage.get("input_tokens")), number(usage.get("output_tokens"))
-        self._report.use(max(0, given - self._before[0]), max(0, made - self._before[1]))
+        given, made = count_of(usage.get("input_tokens")), count_of(usage.get("output_tokens"))
+        self._report.set_usage(max(0, given - self._before[0]), max(0, made - self._before[1]))
         yield "done"
 
     def _item(self, event: CliEvent, item: CliEvent) -> Iterator[str]:
@@ -96,13 +96,13 @@ def tokens_used(record: Path | None) -> tuple[int, int]:
     """Return the tokens of a conversation as last reported."""
     found = (0, 0)
     try:
-        if record is None or record.stat().st_size > MOST_BYTES:
+        if record is None or record.stat().st_size > MAX_BYTES:
             return found
         with record.open(encoding="utf-8", errors="replace") as lines:
             for line in lines:
                 if "total_token_usage" in line:
-                    total = part(event_in(line) or {}, "payload", "info", "total_token_usage")
-                    told = number(total.get("input_tokens")), number(total.get("output_tokens"))
+                    total = nested(parse_event(line) or {}, "payload", "info", "total_token_usage")
+                    told = count_of(total.get("input_tokens")), count_of(total.get("output_tokens"))
                     found = told if any(told) else found
     except OSError:
         return found
@@ -121,7 +121,7 @@ class Gemini:
 
     def read(self, event: CliEvent) -> Iterator[str]:
         if event.get("type") != "message":
-            yield from self.over()
+            yield from self.finish()
         match event:
             case {"type": "init"}:
                 yield f"conversation {event.get('session_id', '?')}, model {event.get('model', '?')}"
@@ -130,16 +130,16 @@ class Gemini:
             case {"type": "tool_use", "tool_name": str(name)}:
                 yield tool_line(name, event.get("parameters"))
             case {"type": "tool_result", "status": "error"}:
-                said = text(part(event, "error").get("message")) or text(event.get("output"))
+                said = text(nested(event, "error").get("message")) or text(event.get("output"))
                 yield f"  ✗ {first_line(said)}"
             case {"type": "error"}:
-                yield f"  ✗ {first_line(unwrapped(text(event.get('message'))))}"
+                yield f"  ✗ {first_line(error_text(text(event.get('message'))))}"
             case {"type": "result"}:
                 yield from self._result(event)
             case _:
                 pass
 
-    def over(self) -> Iterator[str]:
+    def finish(self) -> Iterator[str]:
         if self._line:
             yield self._line
         self._line, self._saying = "", False
@@ -151,11 +151,11 @@ class Gemini:
         yield from whole
 
     def _result(self, event: CliEvent) -> Iterator[str]:
-        stats = part(event, "stats")
+        stats = nested(event, "stats")
         if stats.get("total_tokens"):
-            self._report.use(stats.get("input_tokens"), stats.get("output_tokens"))
+            self._report.set_usage(stats.get("input_tokens"), stats.get("output_tokens"))
         if event.get("status") == "error":
-            self._report.fail(unwrapped(text(part(event, "error").get("message"))))
+            self._report.fail(error_text(text(nested(event, "error").get("message"))))
             yield f"failed: {first_line(self._report.error)}"
         else:
             yield "done"
@@ -173,7 +173,7 @@ class OpenCode:
         if session and not self._report.conversation:
             self._report.conversation = session
             yield f"conversation {session}"
-        one = part(event, "part")
+        one = nested(event, "part")
         match event.get("type"):
             case "text":
                 words = text(one.get("text"))
@@ -184,34 +184,34 @@ class OpenCode:
             case "step_finish":
                 self._used(one)
             case "error":
-                self._report.fail(_words(part(event, "error")))
+                self._report.fail(_error_message(nested(event, "error")))
                 yield f"failed: {first_line(self._report.error)}"
             case _:
                 pass
 
-    def over(self) -> Iterator[str]:
+    def finish(self) -> Iterator[str]:
         yield from ()
 
     def _tool(self, one: CliEvent) -> Iterator[str]:
-        state = part(one, "state")
+        state = nested(one, "state")
         yield tool_line(text(one.get("tool")) or "tool", state.get("input"))
         if state.get("status") == "error":
             yield f"  ✗ {first_line(state.get('error'))}"
 
     def _used(self, one: CliEvent) -> None:
-        tokens = part(one, "tokens")
-        cache = part(tokens, "cache")
-        given = sum(map(number, (tokens.get("input"), cache.get("read"), cache.get("write"))))
+        tokens = nested(one, "tokens")
+        cache = nested(tokens, "cache")
+        given = sum(map(count_of, (tokens.get("input"), cache.get("read"), cache.get("write"))))
         self._report.error = ""  # the run has continued after an earlier error
-        made = number(tokens.get("output")) + number(tokens.get("reasoning"))
+        made = count_of(tokens.get("output")) + count_of(tokens.get("reasoning"))
         # it has no price for custom models, and reports 0
-        self._report.use(given, made, one.get("cost") or None, more=True)
+        self._report.set_usage(given, made, one.get("cost") or None, add=True)
 
 
-def _words(error: CliEvent) -> str:
+def _error_message(error: CliEvent) -> str:
     """Return the error message with the status and the retry time from the response headers."""
-    data = part(error, "data")
+    data = nested(error, "data")
     said = text(data.get("message")) or text(error.get("name"))
-    status, wait = data.get("statusCode"), part(data, "responseHeaders").get("retry-after")
+    status, wait = data.get("statusCode"), nested(data, "responseHeaders").get("retry-after")
     head = f"HTTP {status}: " if isinstance(status, int) else ""
     return f"{head}{said}" + (f" (retry after {wait} s)" if text(wait).isdigit() else "")

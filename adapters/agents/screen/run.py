@@ -14,12 +14,12 @@ from threading import Lock, Thread
 from typing import BinaryIO, TextIO
 
 from adapters.agents.screen.claude import Claude
-from adapters.agents.screen.events import EventReader, ReportFile, RunReport, event_in
+from adapters.agents.screen.events import EventReader, ReportFile, RunReport, parse_event
 from adapters.agents.screen.other_clis import Codex, Gemini, OpenCode
 
 WIDTH = 400
 """Characters shown of one line."""
-STRAY_LINES = 6
+MAX_STRAY_LINES = 6
 """Number of last lines kept that are no events: the only information about a failure that no event reports."""
 _CONTROL = re.compile(
     r"\x1b\][^\x07\x1b]{0,500}(?:\x07|\x1b\\)"  # titles, links, the clipboard
@@ -42,13 +42,13 @@ def run(arguments: Sequence[str]) -> int:
     aside.start()
     for raw in child.stdout or ():
         screen.show(raw.decode("utf-8", "replace"))
-        kept.keep(report)
+        kept.write_if_changed(report)
     code = child.wait()
     aside.join(timeout=5)  # processes it has left running may keep the pipe open
     screen.end()
     if code and not report.error:
         report.error = "\n".join(screen.stray)
-    kept.keep(report)
+    kept.write_if_changed(report)
     if code < 0:
         return 128 - code
     return code or (1 if report.error else 0)
@@ -61,17 +61,17 @@ class PaneScreen:
         self._reader = reader
         self._out = out
         self._lock = Lock()
-        self.stray: deque[str] = deque(maxlen=STRAY_LINES)
+        self.stray: deque[str] = deque(maxlen=MAX_STRAY_LINES)
 
     def show(self, line: str) -> None:
         """Show one line of the stream."""
-        event = event_in(line.strip())
+        event = parse_event(line.strip())
         if event is None:
-            self.pass_on(line)
+            self.show_plain(line)
         else:
             self._write(*self._reader.read(event))
 
-    def pass_on(self, line: str) -> None:
+    def show_plain(self, line: str) -> None:
         """Show a line that is no event."""
         clean = _CONTROL.sub("", line.strip())
         if clean:
@@ -79,7 +79,7 @@ class PaneScreen:
         self._write(line.strip())
 
     def end(self) -> None:
-        self._write(*self._reader.over())
+        self._write(*self._reader.finish())
 
     def _write(self, *lines: str) -> None:
         with self._lock:
@@ -105,4 +105,4 @@ def reader_of(events: str, report: RunReport, environ: Mapping[str, str]) -> Eve
 
 def _show_all(stream: BinaryIO | None, screen: PaneScreen) -> None:
     for raw in stream or ():
-        screen.pass_on(raw.decode("utf-8", "replace"))
+        screen.show_plain(raw.decode("utf-8", "replace"))

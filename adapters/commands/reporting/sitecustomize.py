@@ -20,7 +20,7 @@ def others():
     return [one for one in sys.path if os.path.abspath(one or ".") != HERE]  # noqa: PTH100
 
 
-class Lines:
+class ReportLines:
     """The report of one process: each line is written as soon as it is known, so that an early end is visible."""
 
     file = None
@@ -35,11 +35,11 @@ class Lines:
         self.file.flush()
 
 
-LINES = Lines()
+LINES = ReportLines()
 WORST = {"failed": 2, "passed": 1, "skipped": 0}
 
 
-class Seen:
+class RecordedResult:
     """Wraps a test's result, so that changes the repository makes to the result's class have no effect."""
 
     def __init__(self, result):
@@ -96,12 +96,12 @@ def watch_cases(module):
     def run(self, result=None):
         if (
             result is None
-            or isinstance(result, Seen)
+            or isinstance(result, RecordedResult)
             or type(result).__module__.startswith("_pytest")
         ):
             return original(self, result)
-        found = original(self, Seen(result))
-        return result if isinstance(found, Seen) else found
+        found = original(self, RecordedResult(result))
+        return result if isinstance(found, RecordedResult) else found
 
     module.TestCase.run = run
 
@@ -134,7 +134,7 @@ AFTER = {
 }
 
 
-class Loader:
+class InstrumentingLoader:
     """Loads a module with its own loader, and then instruments it."""
 
     def __init__(self, loader, then):
@@ -160,12 +160,12 @@ class Finder:
         if name in AFTER:
             spec = PathFinder.find_spec(name, path, target)
             if spec is not None and spec.loader is not None:
-                spec.loader = Loader(spec.loader, AFTER[name])  # pyright: ignore[reportAttributeAccessIssue] - it does as one
+                spec.loader = InstrumentingLoader(spec.loader, AFTER[name])  # pyright: ignore[reportAttributeAccessIssue] - it does as one
             return spec
         return None
 
 
-def whose_place_this_takes():
+def run_shadowed_sitecustomize():
     """Run another sitecustomize on the path, which this module shadows."""
     spec = PathFinder.find_spec("sitecustomize", others())
     if spec is not None and spec.loader is not None:
@@ -177,4 +177,4 @@ if OUT:
         if loaded in sys.modules:
             then(sys.modules[loaded])
     sys.meta_path.insert(0, Finder())
-whose_place_this_takes()
+run_shadowed_sitecustomize()

@@ -26,7 +26,7 @@ from adapters.matrix.crypto.encrypted_rooms import (
     STRANGER,
     UNSIGNED,
     EncryptedRooms,
-    TellSender,
+    NotifySender,
     known_code,
 )
 from adapters.matrix.crypto.machine import MEGOLM, OlmMachine
@@ -43,11 +43,11 @@ KEY_WAIT = 300.0
 """Seconds in which a key may still arrive."""
 _RETRY_PAUSE = 20.0
 """Seconds between two tries to decrypt the same message: each try may query devices."""
-_LONGEST_NAMES = 512
+_MAX_ID_LENGTH = 512
 """The most characters of user, room and session id together: anybody may send a notice that a key is withheld."""
-_KNOWN_AT_ONCE = (UNSIGNED, CHANGED)
+_PERMANENT_PROBLEMS = (UNSIGNED, CHANGED)
 """Problems that no later key can solve, so the sender is told at once."""
-_MOST_ASKED = 1000
+_MAX_KEY_REQUESTS = 1000
 """The most key requests remembered. Requesting a key again does no harm."""
 
 
@@ -58,7 +58,7 @@ class RoomDecryptor:
         opener: EventDecryptor,
         waiting: WaitingMessages,
         rooms: EncryptedRooms,
-        tell: TellSender,
+        tell: NotifySender,
         *,
         only_encrypted: bool = False,
         wait: float = KEY_WAIT,
@@ -69,28 +69,30 @@ class RoomDecryptor:
         self._wait, self._clock = wait, clock
         self._tried: dict[str, float] = {}
         self._asked: set[bytes] = set()
-        machine.withheld = self._withheld
+        machine.withheld = self._note_withheld
 
     async def took(self, told: Json) -> None:
-        self._rooms.noticed(told)
-        self._machine.take(told)
-        self._waiting.keep()
+        self._rooms.note_encryption(told)
+        self._machine.process_sync(told)
+        self._waiting.save()
 
-    async def keep_up(self) -> None:
-        await self._machine.keep_up()
+    async def send_pending(self) -> None:
+        await self._machine.send_pending()
 
-    async def open(self, room: str, event: MatrixEvent) -> MatrixEvent | None:
+    async def decrypt(self, room: str, event: MatrixEvent) -> MatrixEvent | None:
         if event.get("sender") == self._machine.olm.user_id:
             return event
         if event.get("type") != ENCRYPTED:
-            return event if await self._may_be_clear(room, event) else None
-        match await self._opener.open(room, event):
+            return event if await self._accepts_clear_text(room, event) else None
+        match await self._opener.decrypt(room, event):
             case (Undecryptable.NO_KEY | Undecryptable.STRANGER) as shut:
-                await self._keep(
-                    room, event, LOST if shut is Undecryptable.NO_KEY else self._strange(event)
+                await self._hold(
+                    room,
+                    event,
+                    LOST if shut is Undecryptable.NO_KEY else self._device_problem(event),
                 )
             case Undecryptable() as shut:
-                self.heard(event)
+                self.mark_handled(event)
                 log.warning(
                     "not heard", extra={"data": {**_log_data(room, event), "why": shut.name}}
                 )
@@ -98,12 +100,12 @@ class RoomDecryptor:
                 return clear
         return None
 
-    def heard(self, event: MatrixEvent) -> None:
+    def mark_handled(self, event: MatrixEvent) -> None:
         event_id = str(event.get("event_id"))
         self._tried.pop(event_id, None)
-        self._waiting.gone(event_id)
+        self._waiting.remove(event_id)
 
-    def due(self) -> Iterator[tuple[str, MatrixEvent]]:
+    def pending_events(self) -> Iterator[tuple[str, MatrixEvent]]:
         now = self._clock()
         for one in self._waiting.all():
             if self._has_news(one) and now - self._tried.get(one.id, 0) >= _RETRY_PAUSE:
@@ -113,9 +115,9 @@ class RoomDecryptor:
     def _has_news(self, one: WaitingMessage) -> bool:
         if self._is_late(one) or self._opener.has_key(one.room, one.session):
             return True
-        return not one.told and bool(self._waiting.code(one))
+        return not one.told and bool(self._waiting.withheld_code(one))
 
-    async def _may_be_clear(self, room: str, event: MatrixEvent) -> bool:
+    async def _accepts_clear_text(self, room: str, event: MatrixEvent) -> bool:
         if not self._only_encrypted or event.get("type") != "m.room.message":
             return True
         if "state_key" in event or await self._rooms.rotation(room) is None:
@@ -123,22 +125,22 @@ class RoomDecryptor:
         await self._try_to_tell(room, event, CLEAR)
         return False
 
-    async def _keep(self, room: str, event: MatrixEvent, why: str) -> None:
+    async def _hold(self, room: str, event: MatrixEvent, why: str) -> None:
         one = self._waiting.find(str(event.get("event_id")))
         if one is None:
             one = WaitingMessage(room, event, self._clock())
             self._waiting.put(one)
             await self._ask_for_key(one)
-        code, late = self._waiting.code(one), self._is_late(one)
+        code, late = self._waiting.withheld_code(one), self._is_late(one)
         said = one.told
-        if not said and (code or late or why in _KNOWN_AT_ONCE):
+        if not said and (code or late or why in _PERMANENT_PROBLEMS):
             said = await self._try_to_tell(room, event, known_code(code) if code else why)
             if said:
-                self._waiting.told(one)
+                self._waiting.mark_reported(one)
         if late and said:
-            self.heard(event)
+            self.mark_handled(event)
 
-    def _strange(self, event: MatrixEvent) -> str:
+    def _device_problem(self, event: MatrixEvent) -> str:
         return self._machine.owners.problem(str(event.get("sender"))) or STRANGER
 
     def _is_late(self, one: WaitingMessage) -> bool:
@@ -162,7 +164,7 @@ class RoomDecryptor:
         key = hashlib.sha256(f"{one.sender} {one.room} {one.session}".encode())
         if key.digest() in self._asked:
             return
-        if len(self._asked) >= _MOST_ASKED:
+        if len(self._asked) >= _MAX_KEY_REQUESTS:
             self._asked.clear()
         self._asked.add(key.digest())
         olm = self._machine.olm
@@ -179,22 +181,22 @@ class RoomDecryptor:
             "requesting_device_id": olm.device_id,
         }
         try:
-            await self._machine.tell_devices("m.room_key_request", {one.sender: {"*": request}})
+            await self._machine.send_to_devices("m.room_key_request", {one.sender: {"*": request}})
         except SignedOut:
             raise
         except PortError as error:
             log.info("no key asked for", extra={"data": {"why": error.reason}})
 
-    def _withheld(self, sender: str, content: Json) -> None:
+    def _note_withheld(self, sender: str, content: Json) -> None:
         session, room = content.get("session_id"), content.get("room_id")
         code = content.get("code")
         if not (isinstance(session, str) and isinstance(room, str) and isinstance(code, str)):
             return
-        if len(session) + len(room) + len(sender) <= _LONGEST_NAMES:
+        if len(session) + len(room) + len(sender) <= _MAX_ID_LENGTH:
             code = known_code(code)
             data = {"room": room, "by": sender, "code": code}
             log.warning("a key is withheld", extra={"data": data})
-            self._waiting.withhold(sender, room, session, code)
+            self._waiting.note_withheld(sender, room, session, code)
 
 
 def _log_data(room: str, event: MatrixEvent) -> Json:
@@ -229,29 +231,29 @@ class EventDecryptor:
     def __init__(self, machine: OlmMachine, replays: ReplayGuard) -> None:
         self._machine, self._replays = machine, replays
 
-    async def open(self, room: str, event: MatrixEvent) -> MatrixEvent | Undecryptable:
+    async def decrypt(self, room: str, event: MatrixEvent) -> MatrixEvent | Undecryptable:
         """Return the decrypted event or the reason why not. It queries the sender's devices if they are not known."""
         cipher, sender = _cipher(event), str(event.get("sender", ""))
         if cipher is None:
             return Undecryptable.BROKEN
         if not (sessions := self._sessions(room, cipher.session)):
             return Undecryptable.NO_KEY
-        session = self._of_sender(sessions, sender)
+        session = self._sender_session(sessions, sender)
         if session is None:
             await self._ask_for_devices(sender)
-            session = self._of_sender(sessions, sender)
+            session = self._sender_session(sessions, sender)
         if session is None:
             # another person passed this key on as the sender's: the sender's own key may still arrive
             return (
                 Undecryptable.NO_KEY
-                if self._is_of_another(sessions, sender)
+                if self._belongs_to_other(sessions, sender)
                 else Undecryptable.STRANGER
             )
-        return self._opened(room, event, cipher, session)
+        return self._decrypt(room, event, cipher, session)
 
     async def _ask_for_devices(self, sender: str) -> None:
         try:
-            await self._machine.query([sender])
+            await self._machine.query_devices([sender])
         except SignedOut:
             raise
         except Refused as error:
@@ -265,22 +267,22 @@ class EventDecryptor:
         found = self._machine.olm.inbound_group_store[room]
         return [held[session_id] for held in found.values() if session_id in held]
 
-    def _of_sender(
+    def _sender_session(
         self, sessions: list[InboundGroupSession], sender: str
     ) -> InboundGroupSession | None:
         told_of = self._machine.olm.device_store[sender].values()
-        devices = filter(self._machine.is_theirs, told_of)
+        devices = filter(self._machine.is_trusted, told_of)
         keys = {(device.curve25519, device.ed25519) for device in devices}
         # a forwarded key proves nothing
         own = (one for one in sessions if not one.forwarding_chain)
         return next((one for one in own if (one.sender_key, one.ed25519) in keys), None)
 
-    def _is_of_another(self, sessions: list[InboundGroupSession], sender: str) -> bool:
+    def _belongs_to_other(self, sessions: list[InboundGroupSession], sender: str) -> bool:
         made_by = {one.sender_key for one in sessions}
         devices = tuple(self._machine.olm.device_store)
         return any(one.curve25519 in made_by and one.user_id != sender for one in devices)
 
-    def _opened(
+    def _decrypt(
         self, room: str, event: MatrixEvent, cipher: _Cipher, session: InboundGroupSession
     ) -> MatrixEvent | Undecryptable:
         try:
@@ -291,7 +293,7 @@ class EventDecryptor:
         except ValueError as error:
             early = session.first_known_index and "index" in str(error)
             return Undecryptable.NO_KEY if early else Undecryptable.BROKEN
-        if not _is_event(plain):
+        if not _is_valid_payload(plain):
             return Undecryptable.BROKEN
         if plain.get("room_id") != room:
             return Undecryptable.FORGED
@@ -312,7 +314,7 @@ def _cipher(event: MatrixEvent) -> _Cipher | None:
     return _Cipher(session, text)
 
 
-def _is_event(plain: object) -> bool:
+def _is_valid_payload(plain: object) -> bool:
     if not isinstance(plain, dict):
         return False
     kind = plain.get("type")
@@ -332,9 +334,9 @@ def _clear_event(event: MatrixEvent, plain: Json) -> MatrixEvent:
 
 # Messages that cannot be decrypted yet, on disk: the position in the room advances, and none of them is forgotten.
 
-MOST_WAITING, MOST_CHARACTERS = 500, 1_000_000
+MAX_WAITING, MAX_WAITING_CHARACTERS = 500, 1_000_000
 """Of a flood only the last messages are kept; the whole file is rewritten for each message."""
-_MOST_REASONS = 500
+_MAX_REASONS = 500
 
 
 @dataclass(frozen=True)
@@ -389,19 +391,19 @@ class WaitingMessages:
         if self._all.get(one.id) == one:
             return
         self._all[one.id] = one
-        while len(self._all) > MOST_WAITING or self._size() > MOST_CHARACTERS:
-            self._let_go_of_one()
+        while len(self._all) > MAX_WAITING or self._size() > MAX_WAITING_CHARACTERS:
+            self._drop_one()
         self._write()
 
-    def told(self, one: WaitingMessage) -> None:
+    def mark_reported(self, one: WaitingMessage) -> None:
         if one.id in self._all:
             self.put(replace(one, told=True))
 
-    def gone(self, event_id: str) -> None:
+    def remove(self, event_id: str) -> None:
         if self._all.pop(event_id, None):
             self._write()
 
-    def withhold(self, sender: str, room: str, session: str, code: str) -> None:
+    def note_withheld(self, sender: str, room: str, session: str, code: str) -> None:
         """Record why a key is withheld.
 
         It is written only by `keep`, because anybody may send many such notices at once.
@@ -409,21 +411,21 @@ class WaitingMessages:
         name = f"{sender} {room} {session}"
         self._unkept |= self._codes.get(name) != code
         self._codes[name] = code
-        while len(self._codes) > _MOST_REASONS:
+        while len(self._codes) > _MAX_REASONS:
             del self._codes[next(iter(self._codes))]
 
-    def keep(self) -> None:
+    def save(self) -> None:
         if self._unkept:
             self._write()
 
-    def code(self, one: WaitingMessage) -> str:
+    def withheld_code(self, one: WaitingMessage) -> str:
         """Return the reason the sender gave for withholding the key; empty if there is none."""
         return self._codes.get(f"{one.sender} {one.room} {one.session}", "")
 
     def _size(self) -> int:
         return sum(one.size for one in self._all.values())
 
-    def _let_go_of_one(self) -> None:
+    def _drop_one(self) -> None:
         """Drop the oldest message of the sender who takes the most room, so that one sender's flood does not displace
         others' messages.
         """

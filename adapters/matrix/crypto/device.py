@@ -16,8 +16,8 @@ from pathlib import Path
 from nio import AsyncClient
 from nio.store import SqliteStore
 
-from adapters.files import Disk, create_file, make_private, put_aside
-from adapters.matrix.client import ClientApi, Json, MatrixAccess, NotThere, SignedOut, connect
+from adapters.files import Disk, create_file, make_private, move_aside
+from adapters.matrix.client import ClientApi, Json, MatrixAccess, NotFound, SignedOut, connect
 from adapters.matrix.crypto.encrypted_rooms import KeysLost
 from adapters.matrix.crypto.identities import (
     IDENTITIES_FILE,
@@ -50,7 +50,7 @@ async def log_in_with_keys(access: MatrixAccess, folder: Path) -> LoggedIn:
     renewal = LoginRenewal(access, place)
     for _ in range(2):
         try:
-            now = await renewal.access()
+            now = await renewal.current_access()
         except Refused as error:
             return await logged_in_without_keys(
                 access, folder, Refused(f"{_KEYS_LOST} {error.reason}", _KEYS_LOST_REMEDY)
@@ -67,7 +67,7 @@ async def log_in_with_keys(access: MatrixAccess, folder: Path) -> LoggedIn:
         if not access.password:
             return await logged_in_without_keys(now, folder, Refused(_KEYS_LOST, _KEYS_LOST_REMEDY))
         log.warning("a new device is made", extra={"data": {"lost": client.device_id}})
-        renewal.begin(client.device_id or "")
+        renewal.replace_device(client.device_id or "")
     raise Refused("A device that I have just made has keys of somebody else.", _KEYS_LOST_REMEDY)
 
 
@@ -88,15 +88,15 @@ async def _has_keys(client: AsyncClient, place: Path) -> bool:
     if not known:
         machine.olm.account.shared = False  # no longer shared: somebody has removed the device
     try:
-        await machine.upload()
+        await machine.upload_keys()
     except KeysLost:
         return False
     return True
 
 
-def put_keys_aside(client: AsyncClient, place: Path) -> None:
+def move_keys_aside(client: AsyncClient, place: Path) -> None:
     """Move the useless keys aside. The next start finds them lost and creates new ones."""
-    put_aside(place / database_name(client.user_id, client.device_id or ""))
+    move_aside(place / database_name(client.user_id, client.device_id or ""))
 
 
 async def _published_keys(wire: ClientApi, user: str, device: str) -> tuple[str, str] | None:
@@ -113,21 +113,21 @@ async def _sign(
     client: AsyncClient, access: MatrixAccess, place: Path, renewal: LoginRenewal
 ) -> Refused | None:
     """Sign the device; return the reason if that is not possible."""
-    wire, kept = ClientApi(client), renewal.kept()
+    wire, kept = ClientApi(client), renewal.stored_login()
     signing = CrossSigning(
         OlmMachine(client, wire, DeviceOwners(place / IDENTITIES_FILE)),
         place / SEEDS_FILE,
         access.password,
     )
     try:
-        await signing.sign(all_is_lost=bool(kept and kept.replaces))
+        await signing.ensure_signed(keys_lost=bool(kept and kept.replaces))
     except SignedOut:
         raise
     except Refused as error:
         data = {"why": error.reason, "remedy": error.remedy}
         log.warning("my device is not signed", extra={"data": data})
         return error
-    await renewal.finish(wire)
+    await renewal.delete_lost_device(wire)
     return None
 
 
@@ -148,7 +148,7 @@ def load_keys(client: AsyncClient, folder: Path) -> None:
             _open_store(client, path, key)
         except (ValueError, sqlite3.DatabaseError) as error:
             close_store(client)
-            put_aside(path)
+            move_aside(path)
             log.warning("the keys cannot be read", extra={"data": {"why": str(error)}})
             _open_store(client, path, key)
     except OSError as error:
@@ -222,39 +222,39 @@ class LoginRenewal:
         self._access = access
         self._file = JsonFile(folder / _LOGIN_FILE, RenewedLogin)
 
-    def kept(self) -> RenewedLogin | None:
+    def stored_login(self) -> RenewedLogin | None:
         login = self._file.read()
         mine = (self._access.user_id, self._digest)
         return login if login and (login.user_id, login.of) == mine else None
 
-    async def access(self) -> MatrixAccess:
+    async def current_access(self) -> MatrixAccess:
         """Return the access that is valid now, logging in the new device if necessary."""
-        login = self.kept()
+        login = self.stored_login()
         if login is None:
             return self._access
         if not login.access_token:
             login = await self._log_in(login)
         return replace(self._access, access_token=login.access_token)
 
-    def begin(self, dead: str) -> None:
+    def replace_device(self, lost_device: str) -> None:
         """Record that a new device replaces the lost one. `access` logs it in."""
         device = f"GWT{secrets.token_hex(6).upper()}"
-        self._keep(RenewedLogin(self._access.user_id, self._digest, device, replaces=dead))
+        self._keep(RenewedLogin(self._access.user_id, self._digest, device, replaces=lost_device))
 
-    async def finish(self, wire: ClientApi) -> None:
+    async def delete_lost_device(self, wire: ClientApi) -> None:
         """Delete the lost device, if there is one, so that nobody sends keys to it."""
-        login = self.kept()
+        login = self.stored_login()
         if login is None or not login.replaces:
             return
         try:
-            await wire.confirmed(
+            await wire.call_with_password(
                 "Deleting my old device",
                 "POST",
                 "delete_devices",
                 {"devices": [login.replaces]},
                 self._access.password,
             )
-        except NotThere:
+        except NotFound:
             pass
         except Refused as error:
             log.warning("the old device stays", extra={"data": {"why": error.reason}})
@@ -332,7 +332,7 @@ class CrossSigning:
         self._file = JsonFile(seeds, _Seeds)
         self._me = machine.olm.user_id
 
-    async def sign(self, *, all_is_lost: bool = False) -> None:
+    async def ensure_signed(self, *, keys_lost: bool = False) -> None:
         """Make sure that the device is signed.
 
         Raises Refused with a remedy if it cannot be. `all_is_lost`: the bot was set up before, and all its keys are
@@ -341,7 +341,7 @@ class CrossSigning:
         there, keys = await self._published(), self._kept()
         if keys is None and not there.master:
             keys = self._made()
-        elif keys is None and all_is_lost and self._password:
+        elif keys is None and keys_lost and self._password:
             log.warning("cross-signing keys are lost: new ones are made, and people will see that")
             keys = self._made(there.master)
         if keys is None or there.master not in ("", keys.replaces, keys.master.public):
@@ -410,7 +410,7 @@ class CrossSigning:
                 self._described(keys.user_signing, "user_signing"), self._me
             ),
         }
-        await self._machine.wire.confirmed(
+        await self._machine.wire.call_with_password(
             "Making cross-signing keys", "POST", "keys/device_signing/upload", body, self._password
         )
         log.info("cross-signing keys are made", extra={"data": {"user": self._me}})

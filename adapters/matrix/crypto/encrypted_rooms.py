@@ -13,8 +13,8 @@ from nio.crypto import decrypt_attachment, encrypt_attachment
 from nio.exceptions import EncryptionError
 from pydantic import Field
 
-from adapters.matrix.client import ClientApi, Json, NotThere, SignedOut, quote_id
-from adapters.matrix.events import ENCRYPTED, MatrixEvent, events_in, rooms_in
+from adapters.matrix.client import ClientApi, Json, NotFound, SignedOut, quote_id
+from adapters.matrix.events import ENCRYPTED, MatrixEvent, room_events, rooms_of_kind
 from adapters.state_files import JsonLines
 from bot.core.errors import Refused
 
@@ -55,27 +55,27 @@ class EncryptedRooms:
         if room in self._rotations:
             return self._rotations[room]
         if room not in self._plain:
-            await self._look(room)
+            await self._ask_homeserver(room)
         return self._rotations.get(room)
 
-    def knows(self, room: str) -> bool:
+    def is_known_encrypted(self, room: str) -> bool:
         """Whether the room is known to be encrypted, without asking the homeserver."""
         return room in self._rotations
 
-    def noticed(self, told: Json) -> None:
+    def note_encryption(self, told: Json) -> None:
         """Record the rooms whose encryption a sync response reports; they are on disk when this returns."""
-        for room, news in rooms_in(told, "join").items():
-            for event in (*events_in(news, "state"), *events_in(news, "timeline")):
+        for room, news in rooms_of_kind(told, "join").items():
+            for event in (*room_events(news, "state"), *room_events(news, "timeline")):
                 if event.get("type") == ENCRYPTION_EVENT and event.get("state_key") == "":
                     self._remember(room, event.get("content"))
 
-    async def _look(self, room: str) -> None:
+    async def _ask_homeserver(self, room: str) -> None:
         what = "Looking whether the room is encrypted"
         try:
             content = await self._wire.call(
                 what, "GET", f"rooms/{quote_id(room)}/state/{ENCRYPTION_EVENT}/"
             )
-        except NotThere:
+        except NotFound:
             self._plain.add(room)
         except Refused as error:
             raise Refused(error.reason, error.remedy or _INVITE) from error
@@ -146,7 +146,7 @@ NO_ENCRYPTOR = NoEncryptor()
 
 log = logging.getLogger(__name__)
 
-TellSender = Callable[[str, MatrixEvent, str], Awaitable[None]]
+NotifySender = Callable[[str, MatrixEvent, str], Awaitable[None]]
 """Called with the room, the received event and the reason code; it tells the sender once."""
 
 
@@ -161,20 +161,20 @@ class Decryptor(Protocol):
         """Process a sync response, before any event in it is handled."""
         ...
 
-    async def keep_up(self) -> None:
+    async def send_pending(self) -> None:
         """Send what is due to others, after a sync response was processed.
 
         Raises KeysLost if the device has become useless.
         """
         ...
 
-    async def open(self, room: str, event: MatrixEvent) -> MatrixEvent | None:
+    async def decrypt(self, room: str, event: MatrixEvent) -> MatrixEvent | None:
         """Return the event in clear text, or None if it cannot be read now or ever."""
         ...
 
-    def heard(self, event: MatrixEvent) -> None: ...
+    def mark_handled(self, event: MatrixEvent) -> None: ...
 
-    def due(self) -> Iterator[tuple[str, MatrixEvent]]:
+    def pending_events(self) -> Iterator[tuple[str, MatrixEvent]]:
         """Yield the events to decrypt again, with their rooms."""
         ...
 
@@ -185,29 +185,29 @@ class NoDecryptor:
     async def took(self, told: Json) -> None:
         return
 
-    async def keep_up(self) -> None:
+    async def send_pending(self) -> None:
         return
 
-    async def open(self, room: str, event: MatrixEvent) -> MatrixEvent | None:
+    async def decrypt(self, room: str, event: MatrixEvent) -> MatrixEvent | None:
         return event
 
-    def heard(self, event: MatrixEvent) -> None:
+    def mark_handled(self, event: MatrixEvent) -> None:
         return
 
-    def due(self) -> Iterator[tuple[str, MatrixEvent]]:
+    def pending_events(self) -> Iterator[tuple[str, MatrixEvent]]:
         yield from ()
 
 
 class KeylessDecryptor(NoDecryptor):
     """Used when there are no keys: encrypted messages are ignored, and their senders are told so."""
 
-    def __init__(self, rooms: EncryptedRooms, me: str, tell: TellSender) -> None:
+    def __init__(self, rooms: EncryptedRooms, me: str, tell: NotifySender) -> None:
         self._rooms, self._me, self._tell = rooms, me, tell
 
     async def took(self, told: Json) -> None:
-        self._rooms.noticed(told)
+        self._rooms.note_encryption(told)
 
-    async def open(self, room: str, event: MatrixEvent) -> MatrixEvent | None:
+    async def decrypt(self, room: str, event: MatrixEvent) -> MatrixEvent | None:
         if event.get("type") != ENCRYPTED:
             return event
         if event.get("sender") != self._me:

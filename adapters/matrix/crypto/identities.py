@@ -22,7 +22,7 @@ from nio.crypto import OlmDevice
 
 from adapters.matrix.client import Json
 from adapters.matrix.crypto.encrypted_rooms import CHANGED, UNSIGNED
-from adapters.matrix.events import object_at
+from adapters.matrix.events import get_object
 from adapters.state_files import JsonLines
 
 # The identities that people have shown, on disk.
@@ -43,7 +43,7 @@ class DeviceOwners:
         self._known = self._read()
         self._problems: dict[str, str] = {}
 
-    def knows(self, user: str) -> bool:
+    def has_identity(self, user: str) -> bool:
         """Whether the person has ever shown an identity."""
         return user in self._known
 
@@ -51,12 +51,12 @@ class DeviceOwners:
         """Return why some devices of the person are not accepted as theirs; empty if all are."""
         return self._problems.get(user, "")
 
-    def vouched(self, user: str, devices: Json, told: Json) -> Collection[str]:
+    def trusted_devices(self, user: str, devices: Json, answer: Json) -> Collection[str]:
         """Return the names of the devices that belong to the person.
 
         `told`: the whole answer. A new identity is on disk before it is trusted.
         """
-        shown = _cross_signing_key(told, "master_keys", user, "master")
+        shown = _cross_signing_key(answer, "master_keys", user, "master")
         known = self._identity(user, shown)
         if not known:
             return devices.keys()
@@ -64,7 +64,7 @@ class DeviceOwners:
             self._note(user, CHANGED)
             return ()
         signing = _cross_signing_key(
-            told, "self_signing_keys", user, "self_signing", signed_by=known
+            answer, "self_signing_keys", user, "self_signing", signed_by=known
         )
         name = f"ed25519:{signing}"
         theirs = {id for id, one in devices.items() if is_signed(one, user, name, signing)}
@@ -97,7 +97,7 @@ class DeviceOwners:
 
 def _cross_signing_key(told: Json, kind: str, user: str, usage: str, signed_by: str = "") -> str:
     """Return the public part of the person's key; empty if it is missing or invalid."""
-    one = object_at(object_at(told, kind), user)
+    one = get_object(get_object(told, kind), user)
     usages, keys = one.get("usage"), one.get("keys")
     if one.get("user_id") != user or not isinstance(usages, list) or usage not in usages:
         return ""
@@ -119,7 +119,7 @@ _MOST_DEVICES = 100
 """The most devices per person: each one is checked while everything else waits."""
 
 
-def sound_devices(told: Json) -> Json:
+def valid_devices(told: Json) -> Json:
     """Return the valid devices by user and device id, each with only the fields its owner signed."""
     found: Json = {}
     for user, devices in told.items():

@@ -32,9 +32,9 @@ from adapters.matrix.crypto.identities import (
     has_same_keys,
     is_key,
     one_time_keys,
-    sound_devices,
+    valid_devices,
 )
-from adapters.matrix.events import memberships, objects_in
+from adapters.matrix.events import get_objects, memberships
 from bot.core.errors import PortError, Refused, Unavailable
 
 log = logging.getLogger(__name__)
@@ -62,15 +62,15 @@ class OlmMachine:
 
     # ── incoming ──
 
-    def take(self, told: Json) -> None:
+    def process_sync(self, response: Json) -> None:
         """Process a sync response: messages to this device, and how many of its one-time keys are left."""
         # a missing entry means that none are left, but nio would keep the old count
-        self.olm.uploaded_key_count = _keys_left(told.get("device_one_time_keys_count"))
-        unused = told.get("device_unused_fallback_key_types")
+        self.olm.uploaded_key_count = _keys_left(response.get("device_one_time_keys_count"))
+        unused = response.get("device_unused_fallback_key_types")
         self._wants_fallback = isinstance(unused, list) and ALGORITHM not in unused
-        for room, news in matrix_events.rooms_in(told, "join").items():
+        for room, news in matrix_events.rooms_of_kind(response, "join").items():
             self._notice_members(room, news)
-        for event in matrix_events.to_device_events(told):
+        for event in matrix_events.to_device_events(response):
             match event.get("type"):
                 case "m.room.encrypted" if is_key(event["content"].get("sender_key")):
                     self._open(event)
@@ -82,13 +82,13 @@ class OlmMachine:
     def _notice_members(self, room: str, news: Json) -> None:
         # nio ignores membership changes whose event has odd content, which its sender controls.
         for part in ("state", "timeline"):
-            for one in matrix_events.memberships(matrix_events.events_in(news, part)):
+            for one in matrix_events.memberships(matrix_events.room_events(news, part)):
                 if one.changed:
-                    self.give_up_key(room)
+                    self.discard_room_key(room)
                     # changes of their devices were not reported while no room was shared
                     self.olm.users_for_key_query |= {one.user} & self.olm.tracked_users
 
-    def give_up_key(self, room: str) -> None:
+    def discard_room_key(self, room: str) -> None:
         """What is said next in that room is encrypted with another one."""
         self.olm.outbound_group_sessions.pop(room, None)
 
@@ -101,9 +101,9 @@ class OlmMachine:
             log.warning(
                 "a message to this device cannot be opened", extra={"data": _about(event, error)}
             )
-            self._begin_anew_with(event)
+            self._restart_session(event)
 
-    def _begin_anew_with(self, event: Json) -> None:
+    def _restart_session(self, event: Json) -> None:
         """Start a new session with a device that uses one whose key is lost."""
         sender, key = event.get("sender"), event["content"].get("sender_key")
         device = self.olm.device_store.device_from_sender_key(str(sender), str(key))
@@ -115,20 +115,20 @@ class OlmMachine:
 
     # ── outgoing ──
 
-    async def keep_up(self) -> None:
+    async def send_pending(self) -> None:
         """Send what is due after every sync. What fails is due again after the next one; KeysLost is final."""
         try:
-            await self.upload()
-            await self.query()
+            await self.upload_keys()
+            await self.query_devices()
             if self.olm.wedged_devices or self.olm.key_request_devices_no_session:
-                await self.claim(self.olm.get_users_for_key_claiming())
+                await self.claim_keys(self.olm.get_users_for_key_claiming())
             await self._send_waiting()
         except (SignedOut, KeysLost):
             raise
         except PortError as error:
             log.info("keys have to wait", extra={"data": {"why": error.reason}})
 
-    async def upload(self) -> None:
+    async def upload_keys(self) -> None:
         """Upload the device's keys. They are saved before they are uploaded; otherwise some would be lost."""
         content: Json = {}
         first = not self.olm.account.shared
@@ -164,7 +164,7 @@ class OlmMachine:
             keys[f"{ALGORITHM}:{name}"] = value
         return keys
 
-    async def query(self, users: Iterable[str] = ()) -> None:
+    async def query_devices(self, users: Iterable[str] = ()) -> None:
         """Query the devices of these users and of all with changes.
 
         One query runs at a time, so that no answer overtakes a newer one.
@@ -180,55 +180,55 @@ class OlmMachine:
                 body: Json = {"device_keys": {user: [] for user in wanted}}
                 told = await self.wire.call("Asking for devices", "POST", "keys/query", body)
                 again = set(changed)
-                found = sound_devices(matrix_events.object_at(told, "device_keys"))
+                found = valid_devices(matrix_events.get_object(told, "device_keys"))
                 for user, devices in found.items():
-                    await self._know(user, devices, told)
+                    await self._update_devices(user, devices, told)
             except BaseException:
                 changed |= due
                 raise
             # users missing in the answer, because their homeserver was away, are queried again
             changed |= again | (due - found.keys())
 
-    async def _know(self, user: str, devices: Json, told: Json) -> None:
+    async def _update_devices(self, user: str, devices: Json, told: Json) -> None:
         try:
             await self._client.receive_response(KeysQueryResponse({user: devices}, {}))
         except Exception as error:  # noqa: BLE001 - see below
-            self._stumbled(user, error)
+            self._log_broken_devices(user, error)
         for name in devices:
             if device := self.olm.device_store[user].get(name):
                 device.deleted = False  # it was missing in an earlier answer
         try:
-            self._believe(user, devices, told)
+            self._mark_devices(user, devices, told)
         except PortError:
             raise
         except Exception as error:  # noqa: BLE001 - see below
             # an error of the device store: a device that could not be marked is not trusted until the next query
-            self._stumbled(user, error)
+            self._log_broken_devices(user, error)
             for device in self.olm.device_store[user].values():
-                device.deleted |= not self.is_theirs(device)
+                device.deleted |= not self.is_trusted(device)
 
-    def _stumbled(self, user: str, error: Exception) -> None:
+    def _log_broken_devices(self, user: str, error: Exception) -> None:
         """Log an error of any kind that concerns one person."""
         data = {"user": user, "why": type(error).__name__}
         log.warning("somebody has broken devices", extra={"data": data})
 
-    def _believe(self, user: str, devices: Json, told: Json) -> None:
+    def _mark_devices(self, user: str, devices: Json, told: Json) -> None:
         """Mark each device as the person's or as untrusted; if a mark changes, the keys shared with the device are
         discarded.
         """
         olm = self.olm
         if user == olm.user_id:
             return  # the bot has only one device
-        theirs = self.owners.vouched(user, devices, told)
+        theirs = self.owners.trusted_devices(user, devices, told)
         for name, payload in devices.items():
             device = olm.device_store[user].get(name)
-            if device is None or not self.owners.knows(user):
+            if device is None or not self.owners.has_identity(user):
                 continue
             # nio keeps the keys under which a device was first listed
-            if self._marked(device, name in theirs and has_same_keys(device, payload)):
-                self._give_up_keys_of(device)
+            if self._mark_device(device, name in theirs and has_same_keys(device, payload)):
+                self._discard_keys_of(device)
 
-    def _marked(self, device: OlmDevice, theirs: bool) -> bool:
+    def _mark_device(self, device: OlmDevice, theirs: bool) -> bool:
         """Mark the device and return whether that changed anything.
 
         A verified device stays verified while another identity is only claimed.
@@ -239,18 +239,18 @@ class OlmMachine:
             return False
         return self.olm.blacklist_device(device)
 
-    def _give_up_keys_of(self, device: OlmDevice) -> None:
+    def _discard_keys_of(self, device: OlmDevice) -> None:
         """Discard the room keys the device was given, or was excluded from."""
         one = (device.user_id, device.id)
         for room, session in tuple(self.olm.outbound_group_sessions.items()):
             if one in session.users_shared_with | session.users_ignored:
-                self.give_up_key(room)
+                self.discard_room_key(room)
 
-    def is_theirs(self, device: OlmDevice) -> bool:
+    def is_trusted(self, device: OlmDevice) -> bool:
         """Whether messages from the device count as its user's."""
-        return device.verified or not self.owners.knows(device.user_id)
+        return device.verified or not self.owners.has_identity(device.user_id)
 
-    async def claim(self, devices: dict[str, list[str]]) -> None:
+    async def claim_keys(self, devices: dict[str, list[str]]) -> None:
         """Claim a one-time key of each device, to start a session with it."""
         body: Json = {
             "one_time_keys": {
@@ -258,7 +258,7 @@ class OlmMachine:
             }
         }
         told = await self.wire.call("Asking for keys", "POST", "keys/claim", body)
-        for user, device, keys in one_time_keys(matrix_events.object_at(told, "one_time_keys")):
+        for user, device, keys in one_time_keys(matrix_events.get_object(told, "one_time_keys")):
             try:
                 self.olm.handle_response(KeysClaimResponse({user: {device: keys}}, {}))
             except Exception as error:  # noqa: BLE001 - see below
@@ -266,14 +266,14 @@ class OlmMachine:
                 data = {"user": user, "device": device, "why": type(error).__name__}
                 log.warning("a device has a broken key", extra={"data": data})
 
-    async def tell_devices(self, kind: str, messages: Json) -> None:
+    async def send_to_devices(self, kind: str, messages: Json) -> None:
         """Send messages to devices, by user and device id."""
         path = f"sendToDevice/{kind}/{secrets.token_hex(16)}"
         await self.wire.call("Writing to devices", "PUT", path, {"messages": messages})
 
     async def _send_waiting(self) -> None:
         for message in tuple(self.olm.outgoing_to_device_messages):
-            await self.tell_devices(message.type, message.as_dict()["messages"])
+            await self.send_to_devices(message.type, message.as_dict()["messages"])
             self.olm.handle_response(ToDeviceResponse(message))
 
 
@@ -324,25 +324,25 @@ class RoomEncryptor:
         A partly shared key is discarded, because somebody who has it may have left before the others get it.
         """
         for _ in range(_SHARING_TRIES):
-            self._machine.give_up_key(room)
-            if await self._is_shared(room):
+            self._machine.discard_room_key(room)
+            if await self._try_share(room):
                 session = self._machine.olm.outbound_group_sessions[room]
                 session.max_age, session.max_messages = rotation.age, rotation.messages
                 session.shared = True
                 return
         raise Unavailable("People come and go so fast that no key for them could be agreed on.")
 
-    async def _is_shared(self, room: str) -> bool:
+    async def _try_share(self, room: str) -> bool:
         """Try to share the key with all members; return False if somebody has left or logged out a device meanwhile."""
         olm = self._machine.olm
         users = await self._members(room)
         unknown = users - olm.tracked_users
         while True:
-            await self._machine.query(unknown)
+            await self._machine.query_devices(unknown)
             unknown = set[str]()
             if missing := olm.get_missing_sessions(sorted(users)):
-                await self._machine.claim(missing)
-            if not await self._shared_with_all(room, users):
+                await self._machine.claim_keys(missing)
+            if not await self._share_with_missing(room, users):
                 break  # and nobody has added a device meanwhile
         there = await self._members(room)
         session = olm.outbound_group_sessions.get(room)
@@ -355,7 +355,7 @@ class RoomEncryptor:
         }
         return session is not None and there <= users and given <= devices
 
-    async def _shared_with_all(self, room: str, users: set[str]) -> bool:
+    async def _share_with_missing(self, room: str, users: set[str]) -> bool:
         """Share the key with members who lack it; return whether there were any."""
         olm = self._machine.olm
         sharing = olm.share_group_session_parallel(
@@ -363,7 +363,7 @@ class RoomEncryptor:
         )
         some = False
         for devices, body in sharing:
-            await self._machine.tell_devices("m.room.encrypted", body["messages"])
+            await self._machine.send_to_devices("m.room.encrypted", body["messages"])
             if (session := olm.outbound_group_sessions.get(room)) is None:
                 return False  # somebody has left meanwhile
             session.users_shared_with.update(devices)
@@ -378,6 +378,6 @@ class RoomEncryptor:
         path = f"rooms/{quote_id(room)}/members"
         told = await self._machine.wire.call("Asking who is in the room", "GET", path)
         there = {
-            one.user for one in memberships(objects_in(told.get("chunk"))) if one.now in _PRESENT
+            one.user for one in memberships(get_objects(told.get("chunk"))) if one.now in _PRESENT
         }
         return there - {self._machine.olm.user_id}

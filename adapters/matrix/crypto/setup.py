@@ -17,8 +17,8 @@ from adapters.matrix.crypto.encrypted_rooms import (
     EncryptedRooms,
     Encryptor,
     KeylessDecryptor,
+    NotifySender,
     RefusingEncryptor,
-    TellSender,
 )
 from bot.core.errors import Refused
 
@@ -38,20 +38,20 @@ async def log_in(access: MatrixAccess, folder: Path) -> LoggedIn:
     return await log_in_with_keys(access, folder)
 
 
-async def log_out(entered: LoggedIn) -> None:
-    if entered.client.olm is not None:
+async def log_out(login: LoggedIn) -> None:
+    if login.client.olm is not None:
         from adapters.matrix.crypto.device import close_client
 
-        await close_client(entered.client)
+        await close_client(login.client)
     else:
-        await entered.client.close()
+        await login.client.close()
 
 
-def forget_keys(entered: LoggedIn, folder: Path) -> None:
+def discard_device_keys(login: LoggedIn, folder: Path) -> None:
     """Move the useless device keys aside: the next login creates new ones, if there is a password."""
-    from adapters.matrix.crypto.device import put_keys_aside
+    from adapters.matrix.crypto.device import move_keys_aside
 
-    put_keys_aside(entered.client, folder / CRYPTO_FOLDER)
+    move_keys_aside(login.client, folder / CRYPTO_FOLDER)
 
 
 # The state of a login: with device keys or without, and why.
@@ -98,24 +98,24 @@ def rooms_of(wire: ClientApi, folder: Path) -> EncryptedRooms:
 @dataclass(frozen=True)
 class RoomEncryption:
     encryptor: Encryptor
-    decryptor: Callable[[TellSender], Decryptor]
+    decryptor: Callable[[NotifySender], Decryptor]
     left: ExitStack
     """Resources to close at the end."""
 
 
-def room_encryption(entered: LoggedIn, folder: Path, *, only_encrypted: bool) -> RoomEncryption:
+def room_encryption(login: LoggedIn, folder: Path, *, only_encrypted: bool) -> RoomEncryption:
     """Return encryptor and decryptor for a login.
 
     `only_encrypted`: unencrypted messages in encrypted rooms are ignored.
     """
-    if entered.problem is not None:
-        rooms, me = entered.rooms, entered.client.user_id
+    if login.problem is not None:
+        rooms, me = login.rooms, login.client.user_id
         return RoomEncryption(
-            RefusingEncryptor(rooms, entered.problem),
+            RefusingEncryptor(rooms, login.problem),
             lambda tell: KeylessDecryptor(rooms, me, tell),
             ExitStack(),
         )
-    return _with_keys(entered, folder / CRYPTO_FOLDER, only_encrypted=only_encrypted)
+    return _with_keys(login, folder / CRYPTO_FOLDER, only_encrypted=only_encrypted)
 
 
 def _with_keys(entered: LoggedIn, place: Path, *, only_encrypted: bool) -> RoomEncryption:
@@ -135,7 +135,7 @@ def _with_keys(entered: LoggedIn, place: Path, *, only_encrypted: bool) -> RoomE
     left.callback(replays.close)
     waiting = WaitingMessages(place / "waiting.json")
 
-    def decryptor(tell: TellSender) -> Decryptor:
+    def decryptor(tell: NotifySender) -> Decryptor:
         opener = EventDecryptor(machine, replays)
         return RoomDecryptor(
             machine, opener, waiting, entered.rooms, tell, only_encrypted=only_encrypted

@@ -83,14 +83,14 @@ _SPARE_ROOM = 100
 
 
 def draw_card(
-    card: Card, site: Site | None = None, rich: frozenset[BlockKind] = EVERY_BLOCK_KIND
+    card: Card, site: Site | None = None, block_kinds: frozenset[BlockKind] = EVERY_BLOCK_KIND
 ) -> tuple[SlackMessage, ...]:
     """Draw a card as one message, or several for a document.
 
     `rich`: which of the newer blocks the workspace accepts; it does not change the number of messages. `site`: the
     target of links; without it their text is shown unlinked.
     """
-    ways = DrawingOptions(site, rich, _pull_links(card))
+    ways = DrawingOptions(site, block_kinds, _pull_links(card))
     match card:
         case DocumentCard():
             return draw_document(card, ways)
@@ -134,20 +134,20 @@ def _plain_texts(elements: Sequence[Element]) -> list[str]:
 # A document in full: as many messages as it takes, each with as much Markdown as Slack shows in
 # one.
 
-_WHERE_ROOM = 80
+_POSITION_ROOM = 80
 
 
-def draw_document(card: DocumentCard, ways: DrawingOptions) -> tuple[SlackMessage, ...]:
+def draw_document(card: DocumentCard, options: DrawingOptions) -> tuple[SlackMessage, ...]:
     """Draw a document as several messages. Number of messages and cut positions do not depend on the blocks used."""
     laid = lay_out(card)
     texts = [element for element in laid.body if isinstance(element, Prose)]
     name = on_one_line(texts[0].name)
-    room = MESSAGE_TEXT - _WHERE_ROOM - text_length([title_blocks(laid), context_block(name)])
+    room = MESSAGE_TEXT - _POSITION_ROOM - text_length([title_blocks(laid), context_block(name)])
     cut = [
         part for text in texts for part in split_markdown(harmless_markdown(text.markdown), room)
     ]
     return tuple(
-        _document_part(laid, name, text, n, len(cut), ways) for n, text in enumerate(cut, 1)
+        _document_part(laid, name, text, n, len(cut), options) for n, text in enumerate(cut, 1)
     )
 
 
@@ -163,7 +163,7 @@ def _document_part(
 
 # The elements of a sheet as blocks. Each is shortened to the room available and says what was left out.
 
-_LEAST_ROOM = 160
+_MIN_ROOM = 160
 """With less room than this (in characters) an element is left out."""
 _NOTE_ROOM = 60
 _ITEM = 600
@@ -175,10 +175,10 @@ _POINTER = 300
 
 
 def element_blocks(
-    elements: Sequence[Element], room: int, places: int, ways: DrawingOptions
+    elements: Sequence[Element], room: int, max_blocks: int, ways: DrawingOptions
 ) -> list[Block]:
     """Draw the part between title and buttons: at most `room` characters in at most `places` blocks."""
-    pieces = list(_pieces(elements, ways))
+    pieces = list(_nonblank_elements(elements, ways))
     code_room = _code_room(pieces, room)
     fair = _fair_share(
         [_room_needed(piece, room - _NOTE_ROOM, code_room, ways) for piece in pieces],
@@ -187,13 +187,13 @@ def element_blocks(
     blocks: list[Block] = []
     headed = False
     for piece in pieces:
-        left = min(room - _NOTE_ROOM - text_length(blocks), max(fair, _LEAST_ROOM + 1))
+        left = min(room - _NOTE_ROOM - text_length(blocks), max(fair, _MIN_ROOM + 1))
         if isinstance(piece, Code):
             left = min(left, code_room)
         own = ways.without(BlockKind.TABLE) if _has_table(blocks) else ways
-        free = places - len(blocks) - 1
-        drawn = _blocks_of(piece, left, own, free) if left > _LEAST_ROOM else []
-        if not drawn or len(blocks) + len(drawn) >= places:
+        free = max_blocks - len(blocks) - 1
+        drawn = _blocks_of(piece, left, own, free) if left > _MIN_ROOM else []
+        if not drawn or len(blocks) + len(drawn) >= max_blocks:
             blocks.append(context_block("… There is more than this message has room for."))
             break
         belongs = (
@@ -208,7 +208,7 @@ def _is_heading(piece: Element) -> bool:
     return isinstance(piece, Text) and piece.strong
 
 
-def _pieces(elements: Sequence[Element], ways: DrawingOptions) -> Iterator[Element]:
+def _nonblank_elements(elements: Sequence[Element], ways: DrawingOptions) -> Iterator[Element]:
     """Yield the elements that are not blank; consecutive plain lines are joined into one element."""
     known = {f"{name}: {address}" for name, address in ways.links.items()}
     lines: list[str] = []
@@ -254,7 +254,7 @@ def _is_blank(element: Element) -> bool:
 def _room_needed(piece: Element, room: int, code_room: int, ways: DrawingOptions) -> int:
     """Return how many characters the element takes if it is not shortened below `room`."""
     most = min(room, code_room) if isinstance(piece, Code) else room
-    return text_length(_blocks_of(piece, most, ways)) if most > _LEAST_ROOM else most
+    return text_length(_blocks_of(piece, most, ways)) if most > _MIN_ROOM else most
 
 
 def _fair_share(needs: Sequence[int], room: int) -> int:
@@ -300,7 +300,7 @@ def _blocks_of(
         case Pointer():
             return [section(mrkdwn(_pointer(element, ways.site)))]
         case Entries(items=items):
-            return entry_sections(items, room, places=places, site=ways.site)
+            return entry_sections(items, room, max_blocks=places, site=ways.site)
 
 
 def _pointer(pointer: Pointer, site: Site | None) -> str:
@@ -393,25 +393,25 @@ def _thumb(thumb: str, choice: Choice, press: ButtonValue) -> Block:
 # Simpler forms of a message that Slack has refused: the words and the buttons matter most.
 
 PlainForm = tuple[str, list[Block]]
-BARE_LENGTH = 3_500
+TEXT_ONLY_LENGTH = 3_500
 """Slightly less than the limit for an edited message that is only text."""
 _NOT_FOR_READING = ("placeholder", "initial_option", "confirm")
-_PRESSED_BLOCKS = ("actions", "context_actions")
-_PRESSED_ACCESSORIES = ("button", "overflow")
+_INTERACTIVE_BLOCKS = ("actions", "context_actions")
+_INTERACTIVE_ACCESSORIES = ("button", "overflow")
 
 
-def plainer_forms(message: SlackMessage) -> tuple[PlainForm, PlainForm]:
+def simpler_forms(message: SlackMessage) -> tuple[PlainForm, PlainForm]:
     """Return two simpler forms: sections with the buttons unchanged, and text without blocks."""
-    return (message.text, _as_sections(message.blocks)), (_bare_text(message), [])
+    return (message.text, _to_sections(message.blocks)), (_text_only(message), [])
 
 
-def _as_sections(blocks: list[Block]) -> list[Block]:
+def _to_sections(blocks: list[Block]) -> list[Block]:
     # Blocks with buttons are never left out.
-    pressed = sum(_can_be_pressed(block) for block in blocks)
+    pressed = sum(_is_interactive(block) for block in blocks)
     most, room = BLOCKS - pressed, MESSAGE_TEXT
     shown: list[Block] = []
     for block in blocks:
-        if block.get("type") in _PRESSED_BLOCKS:
+        if block.get("type") in _INTERACTIVE_BLOCKS:
             shown.append(block)
             continue
         sections: list[Block] = []
@@ -424,13 +424,13 @@ def _as_sections(blocks: list[Block]) -> list[Block]:
     return shown
 
 
-def _can_be_pressed(block: Block) -> bool:
-    return block.get("type") in _PRESSED_BLOCKS or _accessory(block) is not None
+def _is_interactive(block: Block) -> bool:
+    return block.get("type") in _INTERACTIVE_BLOCKS or _accessory(block) is not None
 
 
 def _accessory(block: Block) -> Block | None:
     accessory = block.get("accessory")
-    return accessory if accessory and accessory.get("type") in _PRESSED_ACCESSORIES else None
+    return accessory if accessory and accessory.get("type") in _INTERACTIVE_ACCESSORIES else None
 
 
 def _with_button(sections: list[Block], block: Block) -> list[Block]:
@@ -443,12 +443,12 @@ def _with_button(sections: list[Block], block: Block) -> list[Block]:
     return [{**sections[0], "accessory": accessory}, *sections[1:]]
 
 
-def _bare_text(message: SlackMessage) -> str:
+def _text_only(message: SlackMessage) -> str:
     lines = [
         text["text"] if text["type"] == "mrkdwn" else escaped(text["text"])
         for text in _texts_in(message.blocks)
     ]
-    return cut_escaped("\n".join(lines), BARE_LENGTH) or message.text
+    return cut_escaped("\n".join(lines), TEXT_ONLY_LENGTH) or message.text
 
 
 def _texts_in(content: object) -> Iterator[Block]:
@@ -457,8 +457,8 @@ def _texts_in(content: object) -> Iterator[Block]:
         for one in content:
             yield from _texts_in(one)
     if not isinstance(content, dict) or content.get("type") in (
-        *_PRESSED_BLOCKS,
-        *_PRESSED_ACCESSORIES,
+        *_INTERACTIVE_BLOCKS,
+        *_INTERACTIVE_ACCESSORIES,
     ):
         return
     text = content.get("text")

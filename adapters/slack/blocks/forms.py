@@ -17,9 +17,9 @@ from adapters.slack.blocks.questions import (
     Values,
     has_default,
     is_selectable,
+    matched_selections,
     needs_list,
-    options_listed,
-    picks,
+    numbered_options,
     select_element,
 )
 from adapters.slack.blocks.text import on_one_line
@@ -49,7 +49,7 @@ class FormPurpose(Fact):
         return text
 
     @classmethod
-    def read(cls, text: str) -> FormPurpose | None:
+    def parse(cls, text: str) -> FormPurpose | None:
         """Parse the metadata of a form; None if it is not from one of the bot's forms."""
         try:
             return cls.model_validate_json(text)
@@ -59,7 +59,7 @@ class FormPurpose(Fact):
 
 # The form for requesting a feature or a spec: where, what, in which repository, and how far to go.
 
-BEGINNING, SPEC = "beginning", "spec"
+FEATURE_FORM, SPEC_FORM = "beginning", "spec"
 CHANNEL, WHAT = "channel", "what"
 
 _REPOSITORY = "repository"
@@ -75,7 +75,9 @@ class RequestedFeature:
     """The request, worded like a chat message."""
 
 
-def feature_form(purpose: FormPurpose, channel: str = "", *, several: bool = True) -> ModalView:
+def feature_form(
+    purpose: FormPurpose, channel: str = "", *, choose_repository: bool = True
+) -> ModalView:
     """Return the form for a new feature.
 
     `channel`: the preselected channel; empty selects the one the user looks at. `several`: there are repositories to
@@ -83,46 +85,48 @@ def feature_form(purpose: FormPurpose, channel: str = "", *, several: bool = Tru
     """
     what = text_input(WHAT, "What should be possible, and for whom", long=True)
     blocks = [
-        *_where_and_what(channel, what, "What shall be built?"),
-        *([_repository_input()] if several else []),
+        *_request_inputs(channel, what, "What shall be built?"),
+        *([_repository_input()] if choose_repository else []),
         input_block(_PLAN, "How far?", checkboxes(_PLAN, {_ONLY_PLAN: "Only show me the plan"})),
     ]
-    return modal(BEGINNING, "Start a feature", blocks, purpose, send="Start")
+    return modal(FEATURE_FORM, "Start a feature", blocks, purpose, send="Start")
 
 
-def spec_form(purpose: FormPurpose, channel: str = "", *, several: bool = True) -> ModalView:
+def spec_form(
+    purpose: FormPurpose, channel: str = "", *, choose_repository: bool = True
+) -> ModalView:
     """Return the form for a spec only, without building anything."""
     what = text_input(WHAT, "What should be possible, and for whom", long=True)
-    blocks = _where_and_what(channel, what, "What is it about?") + (
-        [_repository_input()] if several else []
+    blocks = _request_inputs(channel, what, "What is it about?") + (
+        [_repository_input()] if choose_repository else []
     )
-    return modal(SPEC, "Write a spec", blocks, purpose, send="Write")
+    return modal(SPEC_FORM, "Write a spec", blocks, purpose, send="Write")
 
 
 def requested_feature(values: Values) -> RequestedFeature:
     """Return what was submitted; check `request_errors` first."""
-    lines = [text_given(values, WHAT)]
-    if repository := text_given(values, _REPOSITORY):
+    lines = [input_text(values, WHAT)]
+    if repository := input_text(values, _REPOSITORY):
         lines.append(f"repo:{repository}")
     if _ONLY_PLAN in ticked_values(values, _PLAN):
         lines.append("Only show the plan.")
-    return RequestedFeature(chosen_conversation(values, CHANNEL), "\n".join(lines))
+    return RequestedFeature(selected_conversation(values, CHANNEL), "\n".join(lines))
 
 
 def request_errors(values: Values) -> Mapping[str, str]:
     """Return the problems of a submission, by block."""
     found: dict[str, str] = {}
-    if not chosen_conversation(values, CHANNEL):
+    if not selected_conversation(values, CHANNEL):
         found[CHANNEL] = "Please choose a channel."
-    if not text_given(values, WHAT):
+    if not input_text(values, WHAT):
         found[WHAT] = "Please say what it is about."
-    repository = text_given(values, _REPOSITORY)
+    repository = input_text(values, _REPOSITORY)
     if repository and not _NAME.fullmatch(repository):
         found[_REPOSITORY] = "Only its name, please: letters, digits, dots and dashes."
     return found
 
 
-def _where_and_what(channel: str, what: Block, question: str) -> list[Block]:
+def _request_inputs(channel: str, what: Block, question: str) -> list[Block]:
     where = input_block(
         CHANNEL,
         "In which channel?",
@@ -150,8 +154,8 @@ def _channel_select(channel: str) -> Block:
 
 # The form that asks for one text, the form that asks for changes to a plan, and the notice.
 
-ASKING = "asking"
-SAYING = "saying"
+ASK_FORM = "asking"
+NOTICE_FORM = "saying"
 DOCUMENTS: tuple[str, ...] = ("spec.md", "plan.md", "tasks.md")
 """The documents a change to a plan may be about."""
 
@@ -168,7 +172,7 @@ def ask_form(title: str, question: str, purpose: FormPurpose) -> ModalView:
         named = dict(zip(DOCUMENTS, DOCUMENTS, strict=True))
         hint = "Nothing ticked: I find out myself what it touches."
         blocks.append(input_block(_ABOUT, "It is about", checkboxes(_ABOUT, named), hint=hint))
-    return modal(ASKING, title, blocks, purpose)
+    return modal(ASK_FORM, title, blocks, purpose)
 
 
 def notice_form(text: str, title: str = "One moment") -> ModalView:
@@ -176,30 +180,30 @@ def notice_form(text: str, title: str = "One moment") -> ModalView:
     told = cut_with_count(clean(text).strip(), _LONGEST_NOTICE) or "…"
     return {
         "type": "modal",
-        "callback_id": SAYING,
+        "callback_id": NOTICE_FORM,
         "title": modal_title(title),
         "close": plain_text("Close"),
         "blocks": [section(plain_text(told))],
     }
 
 
-def asked_text(values: Values) -> str:
+def submitted_text(values: Values) -> str:
     """Return the submitted text, with the chosen documents named before it. Empty if nothing was written."""
-    text = text_given(values, _TEXT)
+    text = input_text(values, _TEXT)
     about = [name for name in DOCUMENTS if name in ticked_values(values, _ABOUT)]
     return f"About {', '.join(about)}: {text}" if text and about else text
 
 
 def text_errors(values: Values) -> dict[str, str]:
     """Return the problems of a submission, by block. Empty if it is complete."""
-    return {} if asked_text(values) else {_TEXT: "Please write something, or cancel."}
+    return {} if submitted_text(values) else {_TEXT: "Please write something, or cancel."}
 
 
 # The form with all open questions: each has its default preselected, and a line for another answer.
 
-QUESTIONS = "questions"
+QUESTIONS_FORM = "questions"
 
-_SOMETHING_ELSE = "else"
+_OTHER_ANSWER = "else"
 _LONGEST_LIST = 2_900
 _MOST_QUESTIONS = 32
 """The most questions in one form: each takes up to three of a form's hundred blocks."""
@@ -216,10 +220,12 @@ def questions_form(
     blocks = [block for question in asked[:_MOST_QUESTIONS] for block in _question_inputs(question)]
     if len(asked) > _MOST_QUESTIONS:
         blocks.append(context_block(f"… and {len(asked) - _MOST_QUESTIONS} more: they stay open."))
-    return modal(QUESTIONS, title, blocks or [section(plain_text("Nothing is open."))], purpose)
+    return modal(
+        QUESTIONS_FORM, title, blocks or [section(plain_text("Nothing is open."))], purpose
+    )
 
 
-def answers_given(values: Values, questions: Sequence[Question] = ()) -> dict[int, str]:
+def submitted_answers(values: Values, questions: Sequence[Question] = ()) -> dict[int, str]:
     """Return the answers by question number; written text wins over a selected option.
 
     Empty if the selections do not match the questions.
@@ -227,16 +233,16 @@ def answers_given(values: Values, questions: Sequence[Question] = ()) -> dict[in
     given = {
         int(number): text
         for name, _, number in (block.partition(":") for block in values)
-        if name == _SOMETHING_ELSE
+        if name == _OTHER_ANSWER
         and number.isdecimal()
-        and (text := text_given(values, f"{_SOMETHING_ELSE}:{number}"))
+        and (text := input_text(values, f"{_OTHER_ANSWER}:{number}"))
     }
-    left = {block: held for block, held in values.items() if not _is_overwritten(block, given)}
-    chosen = picks(left, questions)
+    left = {block: held for block, held in values.items() if not _has_written_answer(block, given)}
+    chosen = matched_selections(left, questions)
     return {} if chosen is None else {**chosen, **given}
 
 
-def _is_overwritten(block: str, given: dict[int, str]) -> bool:
+def _has_written_answer(block: str, given: dict[int, str]) -> bool:
     """Whether another answer was written for the question of this select."""
     return block in [f"{PICK}:{number}" for number in given]
 
@@ -244,7 +250,7 @@ def _is_overwritten(block: str, given: dict[int, str]) -> bool:
 def _question_inputs(question: Question) -> list[Block]:
     text = cut(on_one_line(f"{question.decision}  {question.text}"), LONGEST_LABEL)
     why = on_one_line(question.why)
-    name = f"{_SOMETHING_ELSE}:{question.number}"
+    name = f"{_OTHER_ANSWER}:{question.number}"
     if not has_default(question):
         known = " · ".join(f"{n}. {on_one_line(o)}" for n, o in enumerate(question.options, 1))
         hint = " ".join(part for part in (why, known, ONLY_YOU) if part)
@@ -255,7 +261,7 @@ def _question_inputs(question: Question) -> list[Block]:
             part for part in (why, f"Default: {default}. Empty: it stays open.") if part
         )
         return [input_block(name, text, text_input(name, default), hint=hint)]
-    blocks = [section(plain_text(cut_with_count(options_listed(question), _LONGEST_LIST)))]
+    blocks = [section(plain_text(cut_with_count(numbered_options(question), _LONGEST_LIST)))]
     pick = f"{PICK}:{question.number}"
     return [
         *(blocks if needs_list(question) else []),
@@ -270,7 +276,7 @@ def _question_inputs(question: Question) -> list[Block]:
 
 # The form that sets the LLM endpoint and model. It never asks for a key and never shows one.
 
-SETTINGS = "settings"
+SETTINGS_FORM = "settings"
 SettingsFacts = Sequence[tuple[str, str]]
 """Name and value of each setting, as shown on a user's home tab."""
 
@@ -302,17 +308,17 @@ def settings_form(purpose: FormPurpose, facts: SettingsFacts = ()) -> ModalView:
         ),
         context_block(_KEY),
     ]
-    return modal(SETTINGS, "Model and endpoint", blocks, purpose, send="Set")
+    return modal(SETTINGS_FORM, "Model and endpoint", blocks, purpose, send="Set")
 
 
-def settings_given(values: Values) -> tuple[str, str]:
+def submitted_settings(values: Values) -> tuple[str, str]:
     """Return base URL and model; check `settings_errors` first."""
-    return text_given(values, _URL), text_given(values, _MODEL)
+    return input_text(values, _URL), input_text(values, _MODEL)
 
 
 def settings_errors(values: Values) -> Mapping[str, str]:
     """Return the problems of a submission, by block."""
-    url, model = settings_given(values)
+    url, model = submitted_settings(values)
     found: dict[str, str] = {}
     if not url and not model:
         found[_MODEL] = "Please write a base URL or a model, or cancel."
@@ -325,7 +331,7 @@ def settings_errors(values: Values) -> Mapping[str, str]:
 
 def _address_problem(url: str) -> str:
     """Return why this is not a usable endpoint address; empty if it is one."""
-    if len(url) > _LONGEST_VALUE or len(url.split()) > 1 or not _leads_somewhere(url):
+    if len(url) > _LONGEST_VALUE or len(url.split()) > 1 or not _is_http_url(url):
         return "This is no address: it begins with https:// or http://."
     parts = urlsplit(url)
     if parts.username or parts.password or parts.query or parts.fragment:
@@ -333,7 +339,7 @@ def _address_problem(url: str) -> str:
     return ""
 
 
-def _leads_somewhere(url: str) -> bool:
+def _is_http_url(url: str) -> bool:
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -416,7 +422,7 @@ def checkboxes(name: str, options: Mapping[str, str]) -> Block:
     }
 
 
-def text_given(values: Values, block: str) -> str:
+def input_text(values: Values, block: str) -> str:
     for element in values.get(block, {}).values():
         if text := clean(str(element.get("value") or "")).strip():
             return text
@@ -433,7 +439,7 @@ def ticked_values(values: Values, block: str) -> list[str]:
     return found
 
 
-def chosen_conversation(values: Values, block: str) -> str:
+def selected_conversation(values: Values, block: str) -> str:
     """Return the id of the selected channel; empty if none was selected."""
     for element in values.get(block, {}).values():
         chosen = element.get("selected_conversation")

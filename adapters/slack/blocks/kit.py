@@ -33,7 +33,7 @@ HEADER = 150
 FIELD = 2_000
 FIELDS = 10
 BUTTON = 75
-BUTTONS = 10
+MAX_BUTTONS = 10
 """Slack allows more, but nobody would choose among them."""
 VALUE = 2_000
 OPTION = 75
@@ -126,15 +126,15 @@ def with_tone(title: str, tone: Tone) -> str:
 _LONGEST_TITLE = 600
 
 
-def title_blocks(sheet: Sheet, box: str = "") -> list[Block]:
+def title_blocks(sheet: Sheet, alert_level: str = "") -> list[Block]:
     """Draw the title. `box`: the level of the alert block around it; empty for none."""
     text = on_one_line(sheet.title)
     large = with_tone(text, sheet.tone)
     if not text:
         return []
-    if box:
+    if alert_level:
         # the alert block has a mark of its own
-        return [{"type": "alert", "level": box, "text": mrkdwn(bold(text, _LONGEST_TITLE))}]
+        return [{"type": "alert", "level": alert_level, "text": mrkdwn(bold(text, _LONGEST_TITLE))}]
     if sheet.tone is Tone.NEEDS_YOU and len(large) <= HEADER:
         return [{"type": "header", "text": plain_text(large)}]
     return [section(mrkdwn(f"{TONES[sheet.tone]} {bold(text, _LONGEST_TITLE)}".strip()))]
@@ -209,18 +209,18 @@ class ButtonValue(Fact):
         return _compact_json({name: value for name, value in content.items() if value})
 
     @classmethod
-    def of(cls, action: Mapping[str, Any]) -> ButtonValue | None:
+    def from_action(cls, action: Mapping[str, Any]) -> ButtonValue | None:
         """Read the value of a Slack action: a button, a feedback button or a menu option."""
         match action:
             case {"type": "button" | "feedback_buttons", "value": str(value)}:
-                return cls.read(value)
+                return cls.parse(value)
             case {"type": "overflow", "selected_option": {"value": str(value)}}:
-                return cls.read(value)
+                return cls.parse(value)
             case _:
                 return None
 
     @classmethod
-    def read(cls, value: str) -> ButtonValue | None:
+    def parse(cls, value: str) -> ButtonValue | None:
         """Parse the value of a button; None if it is not one of the bot's."""
         try:
             return cls.model_validate_json(value)
@@ -252,7 +252,7 @@ def choice_buttons(choices: Iterable[Choice], key: str) -> list[Block]:
 
 def button_row(pairs: Sequence[tuple[Choice, ButtonValue]]) -> list[Block]:
     """Draw all buttons in one row; a line names those that do not fit."""
-    standing = [pair for pair in pairs if len(pair[1].value) <= VALUE][:BUTTONS]
+    standing = [pair for pair in pairs if len(pair[1].value) <= VALUE][:MAX_BUTTONS]
     elements = [button(n, choice, press) for n, (choice, press) in enumerate(standing)]
     blocks: list[Block] = [{"type": "actions", "elements": elements}] if elements else []
     missing = [choice for choice, press in pairs if (choice, press) not in standing]

@@ -85,18 +85,18 @@ def _question_block(question: Question, room: int) -> Block:
     block: Block = {"type": "section", "expand": True}
     if is_selectable(question):
         # the selected option is contained twice in the JSON
-        options = len(options_of(question)) + 1
+        options = len(pick_options(question)) + 1
         block["accessory"] = select_element(
             question, max(_SHORTEST_OPTION, min(OPTION, room // 2 // options))
         )
     left = max(_LEAST_ROOM // 2, min(SECTION, room - text_length(block)))
     head = bold(f"{question.decision}  {question.text}", left - 2)
-    lines = [escaped(line) for line in _lines_below(question)]
+    lines = [escaped(line) for line in _question_details(question)]
     block["text"] = mrkdwn(cut_escaped("\n".join([head, *lines]), left))
     return block
 
 
-def _lines_below(question: Question) -> list[str]:
+def _question_details(question: Question) -> list[str]:
     """Return the lines below a question: its answer, or its reason and options."""
     if question.answer is not None:
         return [f"→ {on_one_line(question.answer)}"]
@@ -106,7 +106,7 @@ def _lines_below(question: Question) -> list[str]:
         return [*why, *options, ONLY_YOU]
     if not is_selectable(question):
         return [*why, f"Default: {on_one_line(question.default)}"]
-    return [*why, options_listed(question)] if needs_list(question) else why
+    return [*why, numbered_options(question)] if needs_list(question) else why
 
 
 # Options in a select. An option travels as its number; its text is looked up when the number comes back.
@@ -133,7 +133,7 @@ class PickOption:
     is_default: bool = False
 
 
-def options_of(question: Question) -> list[PickOption]:
+def pick_options(question: Question) -> list[PickOption]:
     """Return the default first, then the other options in order, without duplicates."""
     default = PickOption(0, question.default, is_default=True)
     others: list[PickOption] = []
@@ -150,7 +150,7 @@ def is_selectable(question: Question) -> bool:
 
     Questions that only a person can answer get none, because a select would preselect an answer.
     """
-    return question.answer is None and has_default(question) and len(options_of(question)) > 1
+    return question.answer is None and has_default(question) and len(pick_options(question)) > 1
 
 
 def has_default(question: Question) -> bool:
@@ -159,21 +159,21 @@ def has_default(question: Question) -> bool:
 
 def needs_list(question: Question) -> bool:
     """Whether an option is too long for a select, so that all are listed above it with their numbers."""
-    return any(len(_option_label(option)) > OPTION for option in options_of(question))
+    return any(len(_option_label(option)) > OPTION for option in pick_options(question))
 
 
-def options_listed(question: Question) -> str:
+def numbered_options(question: Question) -> str:
     """Return the full options with their numbers; a typed number counts as an answer, too."""
     return "\n".join(
         f"{option.number or '–'}. {on_one_line(_option_label(option))}"
-        for option in options_of(question)
+        for option in pick_options(question)
     )
 
 
 def select_element(question: Question, longest: int = OPTION) -> Block:
     numbered = needs_list(question)
     choices = [
-        _option_element(question, option, longest, numbered) for option in options_of(question)
+        _option_element(question, option, longest, numbered) for option in pick_options(question)
     ]
     return {
         "type": "static_select",
@@ -183,14 +183,14 @@ def select_element(question: Question, longest: int = OPTION) -> Block:
     }
 
 
-def picked(values: Values, questions: Sequence[Question] = ()) -> dict[int, str]:
+def selected_answers(values: Values, questions: Sequence[Question] = ()) -> dict[int, str]:
     """Return the selected answers by question number; empty if nothing was selected or the selections do not match the
     questions.
     """
-    return picks(values, questions) or {}
+    return matched_selections(values, questions) or {}
 
 
-def picks(values: Values, questions: Sequence[Question] = ()) -> dict[int, str] | None:
+def matched_selections(values: Values, questions: Sequence[Question] = ()) -> dict[int, str] | None:
     """Return the selected answers by question number, or None if a selection belongs to a question that is not given: a
     bare number would be taken for the answer itself, and half of the answers silently for all of them.
 

@@ -52,7 +52,7 @@ def home_view(
     *,
     site: Site | None = None,
     notice: Sheet | None = None,
-    most: int = ENTRIES_SHOWN[0],
+    max_entries: int = ENTRIES_SHOWN[0],
 ) -> Block:
     """Draw the home tab. `notice`: the latest reply shown there. `most`: entries under one heading."""
     laid = lay_out(card)
@@ -64,11 +64,11 @@ def home_view(
     ]
     foot = [context_block(f"As of {date_time(card.at)}")]
     places = _HOME_BLOCKS - len(top) - len(foot)
-    shown = _under_headings(list(_with_fewer_entries(laid.body, most)), places, ways)
+    shown = _draw_with_headings(list(_with_fewer_entries(laid.body, max_entries)), places, ways)
     return _home_view_of([*top, *shown, *foot])
 
 
-def barred_view() -> Block:
+def outsider_view() -> Block:
     """Return the home tab of a user without permissions."""
     return _home_view_of([section(plain(_BARRED))])
 
@@ -101,7 +101,9 @@ def _with_fewer_entries(elements: Sequence[Element], most: int) -> Iterator[Elem
         yield Text(text=f"… and {left} more: /sessions lists all." if most else f"{left} of them.")
 
 
-def _under_headings(elements: Sequence[Element], places: int, ways: DrawingOptions) -> list[Block]:
+def _draw_with_headings(
+    elements: Sequence[Element], places: int, ways: DrawingOptions
+) -> list[Block]:
     """Draw elements under separate headings; a page has room for them, and names of fields are bold."""
     blocks: list[Block] = []
     held: list[Element] = []
@@ -150,7 +152,7 @@ _ELEMENT_ROOM, _ELEMENT_BLOCKS = 20_000, 30
 def window_pages(sheet: Sheet) -> list[WindowPage]:
     """Split a sheet into pages: at least one; the last is the newest."""
     done: list[WindowPage] = [[]]
-    for block in (block for element in sheet.body for block in _whole_element(element)):
+    for block in (block for element in sheet.body for block in _full_element_blocks(element)):
         full = len(done[-1]) >= _PAGE_BLOCKS or text_length([*done[-1], block]) > _PAGE_ROOM
         if full and done[-1]:
             done.append([])
@@ -181,7 +183,7 @@ def window_view(
     }
 
 
-def page_wanted(action: Mapping[str, Any]) -> int | None:
+def requested_page(action: Mapping[str, Any]) -> int | None:
     """Return the page number a press asks for; None if the press is not a page button."""
     name, value = action.get("action_id"), action.get("value")
     if not (isinstance(name, str) and name.startswith(_PAGE_ACTION) and isinstance(value, str)):
@@ -203,7 +205,7 @@ def _page_buttons(number: int, count: int) -> list[Block]:
     ]
 
 
-def _whole_element(element: Element) -> Iterator[Block]:
+def _full_element_blocks(element: Element) -> Iterator[Block]:
     """Draw the whole element in as many blocks as it needs."""
     match element:
         case Code(text=text):
@@ -213,7 +215,7 @@ def _whole_element(element: Element) -> Iterator[Block]:
             for lines in _packed(_lines_of(clean(text), SECTION)):
                 yield section(plain(lines))
         case Bullets(items=items):
-            yield from _whole_element(
+            yield from _full_element_blocks(
                 Text(text="\n".join(f"• {on_one_line(item)}" for item in items))
             )
         case Table():

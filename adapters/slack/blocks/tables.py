@@ -43,10 +43,10 @@ _NAME = 20
 _COLUMNS = 12
 _NOTE_ROOM = 40
 _EMPTY_CELL = "–"
-_WRAPS_FROM = 24
+_WRAP_LENGTH = 24
 """Cells longer than this do not fit on one line on a phone."""
 _FIGURE = re.compile(r"[\d.,]+|–?")
-_SPEAKS = ("note", "details", "state", "time")
+_UNNAMED_COLUMNS = ("note", "details", "state", "time")
 """Columns whose cells need no name before them."""
 CellLinks = Mapping[str, str]
 """Link targets by the text of a cell."""
@@ -87,7 +87,7 @@ def table_block(table: Table, room: int, links: CellLinks = _NO_LINKS) -> list[B
             break
         rows.append(cells)
     missing = len(told) + bool(head) - len(rows)
-    settings = [{"is_wrapped": wraps} for wraps in _wrapping(rows)]
+    settings = [{"is_wrapped": wraps} for wraps in _wrapped_columns(rows)]
     shown = [[_linked_cell(cell, links) for cell in row] for row in rows]
     block: Block = {"type": "table", "rows": shown, "column_settings": settings}
     return [block, context_block(f"… and {missing:,} more")] if missing else [block]
@@ -99,7 +99,7 @@ def _column_names(table: Table) -> list[str]:
     for n, name in enumerate(map(on_one_line, table.head)):
         cells = [on_one_line(row[n]) for row in table.rows if n < len(row)]
         bare = any(_FIGURE.fullmatch(cell) for cell in cells)
-        names.append(name.lower() if bare and name.lower() not in _SPEAKS else "")
+        names.append(name.lower() if bare and name.lower() not in _UNNAMED_COLUMNS else "")
     return names[2:]
 
 
@@ -121,10 +121,10 @@ def _fact(name: str, cell: str) -> str:
     return " ".join(part for part in (escaped(name, _NAME), escaped(cell, _CELL)) if part)
 
 
-def _wrapping(rows: Sequence[Sequence[Block]]) -> Iterator[bool]:
+def _wrapped_columns(rows: Sequence[Sequence[Block]]) -> Iterator[bool]:
     """Yield for each column whether it has long cells."""
     for column in zip(*rows, strict=True):
-        yield any(len(cell["text"]) > _WRAPS_FROM for cell in column)
+        yield any(len(cell["text"]) > _WRAP_LENGTH for cell in column)
 
 
 def _linked_cell(cell: Block, links: CellLinks) -> Block:
@@ -185,7 +185,7 @@ def plan_blocks(card: StatusCard, room: int) -> list[Block]:
     most = min(PLAN_TASKS, room // _TASK_ROOM)
     if not card.tasks or most < 1:
         return []
-    shown = _most_telling(card.tasks, most)
+    shown = _most_relevant(card.tasks, most)
     share = room // len(shown)
     tasks = [_task_card(number, task, share) for number, task in enumerate(shown)]
     blocks: list[Block] = [{"type": "plan", "title": _plan_title(card), "tasks": tasks}]
@@ -206,7 +206,7 @@ def _plan_title(card: StatusCard) -> str:
     return f"{head} · {duration(seconds)} of work" if seconds else head
 
 
-def _most_telling(tasks: tuple[TaskLine, ...], most: int) -> list[TaskLine]:
+def _most_relevant(tasks: tuple[TaskLine, ...], most: int) -> list[TaskLine]:
     """Choose the tasks to show; finished ones are left out first."""
     ranked = sorted(range(len(tasks)), key=lambda n: (tasks[n].state in _OVER_STATES, n))
     return [tasks[n] for n in sorted(ranked[:most])]
@@ -240,7 +240,7 @@ def _rich_text(text: str) -> Block:
 
 # A list of entries, one section each: its title links to the thread, and its actions are beside it.
 
-MOST_ENTRIES = 20
+MAX_ENTRIES = 20
 """Further entries are only counted: nobody reads them."""
 _ENTRY_TITLE = 150
 _ENTRY_FACTS = 400
@@ -249,16 +249,16 @@ ButtonPair = tuple[Choice, ButtonValue]
 
 
 def entry_sections(
-    items: Sequence[Entry], room: int, *, places: int = BLOCKS, site: Site | None = None
+    items: Sequence[Entry], room: int, *, max_blocks: int = BLOCKS, site: Site | None = None
 ) -> list[Block]:
     """Draw entries in at most `room` characters and at most `places` blocks."""
     blocks: list[Block] = []
     room -= _MORE_ROOM
     shown = 0
-    for entry in items[:MOST_ENTRIES]:
+    for entry in items[:MAX_ENTRIES]:
         drawn = _entry(entry, site)
         room -= text_length(drawn)
-        if room < 0 or len(blocks) + len(drawn) >= places:
+        if room < 0 or len(blocks) + len(drawn) >= max_blocks:
             break
         blocks += drawn
         shown += 1
@@ -272,7 +272,7 @@ def _entry(entry: Entry, site: Site | None) -> list[Block]:
     pairs = [(one, button_value(one, "")) for one in entry.choices]
     # Slack refuses a menu with two equal options
     once = {press.value: (choice, press) for choice, press in pairs}
-    beside, below = _beside_and_below([*once.values()])
+    beside, below = _split_choices([*once.values()])
     if len(beside) > 1:
         block["accessory"] = _menu(beside)
     elif beside:
@@ -290,7 +290,7 @@ def _entry_text(entry: Entry, site: Site | None) -> str:
     return "\n".join(line for line in lines if line) or "–"
 
 
-def _beside_and_below(pairs: Sequence[ButtonPair]) -> tuple[list[ButtonPair], list[ButtonPair]]:
+def _split_choices(pairs: Sequence[ButtonPair]) -> tuple[list[ButtonPair], list[ButtonPair]]:
     """Split the choices into those beside an entry and those below.
 
     A menu cannot ask for confirmation, so a choice to be confirmed gets its own button.

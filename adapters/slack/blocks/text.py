@@ -65,11 +65,11 @@ def plain_message(text: str, bot_id: str) -> PlainMessage:
         who = _mentioned(token[1])
         if who:
             mentioned.append(who)
-        return _BOT_MENTION if who and who == bot_id else _unescaped(_token(token[1]))
+        return _BOT_MENTION if who and who == bot_id else _unescaped(_visible_text(token[1]))
 
     words = _TOKEN.sub(read, clean(text))
     words = _LEADING_BOT_MENTION.sub("", words)
-    words = _AROUND_BOT_MENTION.sub(_closed_up, words).strip()
+    words = _AROUND_BOT_MENTION.sub(_mention_gap, words).strip()
     others_first = bool(mentioned) and mentioned[0] != bot_id
     return PlainMessage(words, bot_id in mentioned, others_first)
 
@@ -80,7 +80,7 @@ def escaped(text: str, limit: int | None = None) -> str:
     With a limit it is cut and ends with "…".
     """
     words = _without_tokens(clean(text))
-    words = _MARKERS.sub(_parted, words)
+    words = _MARKERS.sub(_break_markup, words)
     words = _QUOTES.sub(rf"\1{ZERO_WIDTH_SPACE}", words)
     words = _EMOJI.sub(f":{ZERO_WIDTH_SPACE}", words)
     words = _EVERYBODY.sub(f"@{ZERO_WIDTH_SPACE}", words)
@@ -120,7 +120,7 @@ def _mentioned(token: str) -> str:
     return target.removeprefix("!subteam^") if target.startswith("!subteam^") else ""
 
 
-def _token(token: str) -> str:
+def _visible_text(token: str) -> str:
     """Return what a reader sees of `<…>`."""
     target, _, label = token.partition("|")
     match target[:1]:
@@ -148,7 +148,7 @@ def _unescaped(text: str) -> str:
     return re.sub("&(lt|gt|amp);", lambda entity: _ENTITIES[entity[1]], text)
 
 
-def _closed_up(gap: re.Match[str]) -> str:
+def _mention_gap(gap: re.Match[str]) -> str:
     """Return what replaces a removed mention of the bot: one space, or nothing at the end of a line or before
     punctuation.
     """
@@ -162,7 +162,7 @@ def _without_tokens(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _parted(run: re.Match[str]) -> str:
+def _break_markup(run: re.Match[str]) -> str:
     # Markup begins and ends at the edge of a word: inside a word, as in snake_case, nothing need be broken up.
     before, after = run.string[: run.start()][-1:], run.string[run.end() :][:1]
     if before.isalnum() and after.isalnum() and "`" not in run[0]:
@@ -266,9 +266,9 @@ def split_markdown(markdown: str, limit: int) -> list[str]:
     done: list[str] = []
     held: list[_Piece] = []
     size = 0
-    for piece in (bit for whole in _pieces(markdown) for bit in _divided(whole, limit)):
+    for piece in (bit for whole in _pieces(markdown) for bit in _split_piece(whole, limit)):
         if held and size + piece.size > limit:
-            full, held = _at_a_heading(held, limit)
+            full, held = _split_at_heading(held, limit)
             size = sum(one.size for one in held)
             done.append(_text(full))
             if size + piece.size > limit:
@@ -284,7 +284,7 @@ def _text(pieces: Iterable[_Piece]) -> str:
     return "".join(line for piece in pieces for line in piece.lines)
 
 
-def _at_a_heading(held: list[_Piece], limit: int) -> tuple[list[_Piece], list[_Piece]]:
+def _split_at_heading(held: list[_Piece], limit: int) -> tuple[list[_Piece], list[_Piece]]:
     """Split at the last heading if it is in the second half; return the full part and the beginning of the next one."""
     size = sum(piece.size for piece in held)
     for n in range(len(held) - 1, 0, -1):
@@ -300,12 +300,12 @@ def _pieces(markdown: str) -> Iterator[_Piece]:
     lines = [f"{line}\n" for line in markdown.split("\n")]
     at = 0
     while at < len(lines):
-        piece = _code(lines, at) or _table(lines, at) or _prose(lines, at)
+        piece = _parse_code(lines, at) or _parse_table(lines, at) or _parse_paragraph(lines, at)
         yield piece
         at += len(piece.lines)
 
 
-def _code(lines: list[str], at: int) -> _Piece | None:
+def _parse_code(lines: list[str], at: int) -> _Piece | None:
     """Parse a code block up to its closing fence or the end of the quote it is in."""
     opening = _FENCE.fullmatch(lines[at].rstrip("\n"))
     if not opening:
@@ -330,7 +330,7 @@ def _code(lines: list[str], at: int) -> _Piece | None:
     )
 
 
-def _table(lines: list[str], at: int) -> _Piece | None:
+def _parse_table(lines: list[str], at: int) -> _Piece | None:
     """Parse a table: its head, the rule below it, and its rows."""
     if "|" not in lines[at] or at + 1 == len(lines) or not _is_rule(lines[at + 1]):
         return None
@@ -345,7 +345,7 @@ def _is_rule(line: str) -> bool:
     return "|" in line and bool(_RULE.fullmatch(line.rstrip("\n")))
 
 
-def _prose(lines: list[str], at: int) -> _Piece:
+def _parse_paragraph(lines: list[str], at: int) -> _Piece:
     """Parse a paragraph with the blank lines after it. A heading stays with the text below it."""
     end = at + 1
     while end < len(lines) and not _begins(lines, end):
@@ -357,12 +357,12 @@ def _prose(lines: list[str], at: int) -> _Piece:
 def _begins(lines: list[str], at: int) -> bool:
     """Whether a new piece begins with this line."""
     line = lines[at]
-    if _HEADING.match(line) or _FENCE.fullmatch(line.rstrip("\n")) or _table(lines, at):
+    if _HEADING.match(line) or _FENCE.fullmatch(line.rstrip("\n")) or _parse_table(lines, at):
         return True
-    return bool(line.strip()) and not lines[at - 1].strip() and not _headed(lines, at)
+    return bool(line.strip()) and not lines[at - 1].strip() and not _follows_heading(lines, at)
 
 
-def _headed(lines: list[str], at: int) -> bool:
+def _follows_heading(lines: list[str], at: int) -> bool:
     """Whether only blank lines are between this line and a heading above it."""
     at -= 1
     while at > 0 and not lines[at].strip():
@@ -370,7 +370,7 @@ def _headed(lines: list[str], at: int) -> bool:
     return bool(_HEADING.match(lines[at]))
 
 
-def _divided(piece: _Piece, limit: int) -> Iterator[_Piece]:
+def _split_piece(piece: _Piece, limit: int) -> Iterator[_Piece]:
     """Split a piece that is too long, between lines or, where a line is too long, within it."""
     if piece.size <= limit:
         yield piece
@@ -383,10 +383,10 @@ def _divided(piece: _Piece, limit: int) -> Iterator[_Piece]:
         yield _Piece((piece.opens, text, piece.closes), heading=piece.heading and n == 0)
 
 
-def _packed(lines: Iterable[str], room: int, beside: str) -> Iterator[str]:
+def _packed(lines: Iterable[str], room: int, prefix: str) -> Iterator[str]:
     """Join lines into as few texts as possible."""
     text = ""
-    for line in (bit for whole in lines for bit in _short_lines(whole, room, beside)):
+    for line in (bit for whole in lines for bit in _short_lines(whole, room, prefix)):
         if text and len(text) + len(line) > room:
             yield text
             text = ""

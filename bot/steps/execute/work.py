@@ -131,7 +131,7 @@ async def start_run(
     if changed := await settings_changed(world, session, order.key, task, run, workspace):
         return changed
     before = await world.repository.checkout(session.repository.path)
-    marked = world.agents.marked(run.agent)
+    marked = world.agents.uses_marker(run.agent)
     kept = world.registrar.registry is not None
     notebook = world.panes.notebook(run.name) if kept else ""
     report = world.panes.report(run.name)
@@ -215,7 +215,7 @@ async def await_run(
         asking.cancel()
         await asyncio.wait({asking})
     screen = await world.panes.tail(run.name, SCREEN)
-    end = world.agents.understood(run.agent, end, screen, world.clock.now())
+    end = world.agents.with_limit(run.agent, end, screen, world.clock.now())
     _log_run(
         "ended", session, task, run, outcome=end.outcome, exit_code=end.exit_code, by=end.source
     )

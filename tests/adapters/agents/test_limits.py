@@ -20,7 +20,7 @@ def understood(
     agent: str, message: str, *, at: datetime = NOW, outcome: Outcome = Outcome.FAILED
 ) -> Limit | None:
     end = RunEnd(outcome=outcome, source=CompletionSource.PROCESS_EXIT, message=message)
-    return AgentClis({}, zone=BERLIN).understood(agent, end, "", at).limit
+    return AgentClis({}, zone=BERLIN).with_limit(agent, end, "", at).limit
 
 
 def utc(day: int, hour: int, minute: int = 0, *, month: int = 11, year: int = 2026) -> datetime:
@@ -86,7 +86,7 @@ def test_the_agents_own_answer_is_never_taken_for_an_error(outcome: Outcome) -> 
 def test_what_stands_on_the_screen_is_not_asked() -> None:
     end = RunEnd(outcome=Outcome.FAILED, source=CompletionSource.HOOK, message="It broke.")
     screen = '+    say("You\'ve hit your limit · resets 3pm (Europe/Berlin)")'
-    assert AgentClis({}, zone=BERLIN).understood("claude", end, screen, NOW) == end
+    assert AgentClis({}, zone=BERLIN).with_limit("claude", end, screen, NOW) == end
 
 
 def test_a_time_of_day_that_is_over_is_tomorrows() -> None:
@@ -144,7 +144,7 @@ def test_the_end_is_always_in_the_future(zone: timezone | ZoneInfo | None) -> No
                 source=CompletionSource.HOOK,
                 message=f"You've hit your usage limit. Try again at {clock}.",
             )
-            limit = clis.understood("codex", end, "", at).limit
+            limit = clis.with_limit("codex", end, "", at).limit
             assert limit is not None
             assert limit.resets_at is not None
             assert timedelta(0) < limit.resets_at - at <= timedelta(hours=24)

@@ -15,11 +15,11 @@ import pytest
 from adapters.commands.shell import (
     HEAD_BYTES,
     LOG_LIMIT,
-    MARKER,
+    MARKER_VARIABLE,
     SHOWN_BYTES,
     TAIL_BYTES,
     ShellCommands,
-    marker_of,
+    marker_for,
     program_problem,
 )
 from bot.core.checks import compare
@@ -155,7 +155,7 @@ async def test_what_a_killed_bot_left_running_is_ended_before_the_same_command_s
     log, pid_file = str(tmp_path / "log"), tmp_path / "pid"
     orphan = await asyncio.create_subprocess_exec(
         *("/bin/sh", "-c", f"echo $$ > {pid_file}.new; mv {pid_file}.new {pid_file}; sleep 60"),
-        env={MARKER: marker_of(str(tmp_path), log), "PATH": os.environ["PATH"]},
+        env={MARKER_VARIABLE: marker_for(str(tmp_path), log), "PATH": os.environ["PATH"]},
         start_new_session=True,
     )
     await until(pid_file.exists)

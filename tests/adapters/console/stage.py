@@ -37,7 +37,7 @@ class Script:
         for line in lines:
             self._lines.put_nowait(line)
 
-    async def next(self, prompt: str) -> str | None:
+    async def next_line(self, prompt: str) -> str | None:
         self.prompts.append(prompt)
         return await self._lines.get()
 

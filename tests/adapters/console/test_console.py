@@ -414,7 +414,7 @@ async def test_an_output_that_is_gone_is_refused_and_the_card_not_forgotten(stag
 async def test_a_status_of_a_finished_session_is_no_longer_below_the_line(stage: Stage) -> None:
     status: StatusCard = cards.STATUS
     await stage.show(status, cards.SUMMARY)
-    assert "Type what you want built" in "".join(t for _, t, *_ in stage.chat.below(100, 40))
+    assert "Type what you want built" in "".join(t for _, t, *_ in stage.chat.toolbar(100, 40))
 
 
 @pytest.mark.covers("G-US1.1", "G-US1.2", "G-FR-001")
@@ -438,7 +438,7 @@ async def test_what_a_script_asks_for_says_that_nobody_is_there_and_where_to_wor
         cards.MIKA,
         lines=stage.script,
         out=stage.out,
-        manner=ConsoleOptions(scripted=True, repository="/srv/copy", copy_of="/srv/web"),
+        options=ConsoleOptions(scripted=True, repository="/srv/copy", copy_of="/srv/web"),
     )
     await stage.type("Add a light mode")
     [said] = stage.events
@@ -449,7 +449,7 @@ async def test_what_a_script_asks_for_says_that_nobody_is_there_and_where_to_wor
 async def test_a_console_of_one_project_shows_no_session_of_others(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     manner = ConsoleOptions(scripted=True, only_own=True, own="web")
-    chat = ConsoleChat(tmp_path, cards.MIKA, lines=stage.script, out=stage.out, manner=manner)
+    chat = ConsoleChat(tmp_path, cards.MIKA, lines=stage.script, out=stage.out, options=manner)
     await chat.show(chat.thread.model_copy(update={"root": "another"}), cards.NEWS)
     assert stage.text == ""
     await chat.show(chat.thread, cards.NEWS)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.console.transcript import LARGEST_FILE, CurrentThread, ShownCards, showing_of
+from adapters.console.transcript import MAX_FILE_BYTES, CurrentThread, ShownCards, make_showing
 from bot.core.errors import Unavailable
 from tests.adapters.console.stage import Stage
 from tests.fakes import cards
@@ -52,14 +52,14 @@ async def test_a_home_that_cannot_be_made_is_told(tmp_path: Path) -> None:
 def test_a_torn_last_line_costs_that_line_only(tmp_path: Path) -> None:
     path = tmp_path / "shown.jsonl"
     shown = ShownCards(path)
-    shown.note(showing_of(cards.THREAD, cards.NEWS))
-    shown.note(showing_of(cards.THREAD, cards.ANSWER))
+    shown.record(make_showing(cards.THREAD, cards.NEWS))
+    shown.record(make_showing(cards.THREAD, cards.ANSWER))
     whole = path.read_bytes()
     path.write_bytes(whole[:-20])
     torn = ShownCards(path)
     assert torn.last(cards.THREAD, cards.NEWS.key)
     assert torn.last(cards.THREAD, cards.ANSWER.key) is None
-    torn.note(showing_of(cards.THREAD, cards.OFFER))
+    torn.record(make_showing(cards.THREAD, cards.OFFER))
     again = ShownCards(path)
     assert [old.key for old in again] == [cards.NEWS.key, cards.OFFER.key]
 
@@ -67,15 +67,15 @@ def test_a_torn_last_line_costs_that_line_only(tmp_path: Path) -> None:
 def test_the_file_stays_small_and_forgets_the_oldest_first(tmp_path: Path) -> None:
     path = tmp_path / "shown.jsonl"
     old = "".join(
-        showing_of(cards.THREAD, cards.NEWS.model_copy(update={"key": f"n{n}"})).model_dump_json()
+        make_showing(cards.THREAD, cards.NEWS.model_copy(update={"key": f"n{n}"})).model_dump_json()
         + "\n"
         for n in range(4000)
     )
     path.write_text(old)
-    assert len(old) > LARGEST_FILE
+    assert len(old) > MAX_FILE_BYTES
     shown = ShownCards(path)
-    shown.note(showing_of(cards.THREAD, cards.ANSWER))
-    assert path.stat().st_size <= LARGEST_FILE // 2
+    shown.record(make_showing(cards.THREAD, cards.ANSWER))
+    assert path.stat().st_size <= MAX_FILE_BYTES // 2
     assert mode(path) == 0o600
     keys = [old.key for old in ShownCards(path)]
     assert keys[-2:] == ["n3999", cards.ANSWER.key]
@@ -85,13 +85,13 @@ def test_the_file_stays_small_and_forgets_the_oldest_first(tmp_path: Path) -> No
 
 def test_a_full_disk_does_not_make_a_card_come_again(tmp_path: Path) -> None:
     shown = ShownCards(tmp_path / "missing" / "shown.jsonl")
-    shown.note(showing_of(cards.THREAD, cards.NEWS))
+    shown.record(make_showing(cards.THREAD, cards.NEWS))
     assert shown.last(cards.THREAD, cards.NEWS.key)
 
 
 def test_a_card_is_kept_only_while_it_can_be_pressed(tmp_path: Path) -> None:
     shown = ShownCards(tmp_path / "shown.jsonl")
-    shown.note(showing_of(cards.THREAD, cards.APPROVAL))
+    shown.record(make_showing(cards.THREAD, cards.APPROVAL))
     assert next(iter(ShownCards(tmp_path / "shown.jsonl"))).open == cards.APPROVAL
-    shown.note(showing_of(cards.THREAD, cards.APPROVED))
+    shown.record(make_showing(cards.THREAD, cards.APPROVED))
     assert next(iter(ShownCards(tmp_path / "shown.jsonl"))).open is None

@@ -35,7 +35,7 @@ class Offered:
         self.offered = picks
         self.picked = asyncio.Event()
 
-    def below(self, width: int, height: int, notice: str, picked: int) -> StyleAndTextTuples:
+    def toolbar(self, width: int, height: int, notice: str, picked: int) -> StyleAndTextTuples:
         if picked:
             self.picked.set()
         return picks_list(self.offered, picked, width, height)
@@ -49,7 +49,7 @@ class Offered:
 
 async def line(lines: TerminalInput, prompt: str = PROMPT) -> str | None:
     async with asyncio.timeout(10):
-        return await lines.next(prompt)
+        return await lines.next_line(prompt)
 
 
 @pytest.mark.covers("G-RULE-STOP-1")

@@ -26,7 +26,7 @@ from tests.fakes import cards
 async def all_of(source: TextIO, out: StringIO | None = None) -> list[str]:
     lines = PipeInput(source, ConsoleScreen(out or StringIO()))
     found: list[str] = []
-    while (line := await lines.next(PROMPT)) is not None:
+    while (line := await lines.next_line(PROMPT)) is not None:
         found.append(line)
     return found
 
@@ -41,29 +41,29 @@ def pipe() -> Iterator[tuple[TextIO, TextIO]]:
 async def test_a_pipe_is_read_line_by_line_as_it_comes(pipe: tuple[TextIO, TextIO]) -> None:
     reader, writer = pipe
     lines = PipeInput(reader, ConsoleScreen(StringIO()))
-    waiting = asyncio.create_task(lines.next(PROMPT))
+    waiting = asyncio.create_task(lines.next_line(PROMPT))
     await asyncio.wait({waiting}, timeout=0.01)
     assert not waiting.done()
     writer.write("öne\ntwo\nthr")
     writer.flush()
     assert await waiting == "öne"
-    assert await lines.next(PROMPT) == "two"
+    assert await lines.next_line(PROMPT) == "two"
     writer.write("ee")
     writer.close()
-    assert await lines.next(PROMPT) == "three"
-    assert await lines.next(PROMPT) is None
+    assert await lines.next_line(PROMPT) == "three"
+    assert await lines.next_line(PROMPT) is None
 
 
 async def test_waiting_for_a_pipe_can_be_given_up(pipe: tuple[TextIO, TextIO]) -> None:
     lines = PipeInput(pipe[0], ConsoleScreen(StringIO()))
-    waiting = asyncio.create_task(lines.next(PROMPT))
+    waiting = asyncio.create_task(lines.next_line(PROMPT))
     await asyncio.wait({waiting}, timeout=0.01)
     waiting.cancel()
     await asyncio.wait({waiting}, timeout=10)
     assert waiting.cancelled()
     pipe[1].write("later\n")
     pipe[1].flush()
-    assert await lines.next(PROMPT) == "later"
+    assert await lines.next_line(PROMPT) == "later"
 
 
 async def test_files_and_texts_are_read_to_their_end(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ async def test_broken_letters_in_a_pipe_end_nothing(tmp_path: Path) -> None:
 async def test_a_question_in_a_pipe_can_be_read_and_takes_the_next_line() -> None:
     out = StringIO()
     lines = PipeInput(StringIO("use JWT\n"), ConsoleScreen(out))
-    assert await lines.next("What should be different? ") == "use JWT"
+    assert await lines.next_line("What should be different? ") == "use JWT"
     assert out.getvalue() == "What should be different?\n"
 
 
@@ -145,12 +145,12 @@ async def test_the_demo_asks_takes_every_first_choice_and_ends(tmp_path: Path) -
 
 async def test_the_demo_takes_what_every_card_of_a_story_proposes() -> None:
     lines = DemoInput("Add a dark mode", 0, StringIO())
-    await lines.next(PROMPT)
+    await lines.next_line(PROMPT)
     story = (cards.QUESTIONS, cards.EARLIER, cards.APPROVAL, cards.CHANGE, cards.OFFER)
     for card in story:
         lines.saw(card)
         async with asyncio.timeout(15):
-            line = await lines.next(PROMPT)
+            line = await lines.next_line(PROMPT)
         assert lay_out(card).choices[int(line or 0) - 1].style is Style.PRIMARY
 
 
@@ -164,9 +164,9 @@ async def test_the_demo_takes_what_every_card_of_a_story_proposes() -> None:
 )
 async def test_the_demo_waits_where_nothing_is_proposed(card: Card) -> None:
     lines = DemoInput("Add a dark mode", 0, StringIO())
-    await lines.next(PROMPT)
+    await lines.next_line(PROMPT)
     lines.saw(card)
-    waiting = asyncio.create_task(lines.next(PROMPT))
+    waiting = asyncio.create_task(lines.next_line(PROMPT))
     await asyncio.wait({waiting}, timeout=0.05)
     assert not waiting.done()
     lines.saw(cards.APPROVAL)
@@ -188,14 +188,14 @@ async def test_what_the_demo_types_is_shown_and_marked(tmp_path: Path) -> None:
 
 async def test_the_demo_presses_once_and_waits_until_it_is_decided() -> None:
     lines = DemoInput("Add a dark mode", 0, StringIO())
-    assert await lines.next(PROMPT) == "Add a dark mode"
+    assert await lines.next_line(PROMPT) == "Add a dark mode"
     lines.saw(cards.APPROVAL)
-    assert await lines.next(PROMPT) == "1"
-    waiting = asyncio.create_task(lines.next(PROMPT))
+    assert await lines.next_line(PROMPT) == "1"
+    waiting = asyncio.create_task(lines.next_line(PROMPT))
     await asyncio.wait({waiting}, timeout=0.05)
     assert not waiting.done()
     lines.saw(cards.APPROVED)
     lines.saw(cards.NEEDS_YOU)
     assert await waiting == "1"
     lines.saw(cards.SUMMARY)
-    assert await lines.next(PROMPT) is None
+    assert await lines.next_line(PROMPT) is None

@@ -62,9 +62,9 @@ def test_tab_leads_to_the_branches_and_back() -> None:
 
 def test_among_the_branches_a_word_is_a_branch_and_commands_stay_what_they_are() -> None:
     mode = BranchPrompt()
-    assert mode.meaning("agent/dark-mode", None) == typed.FreeText("agent/dark-mode")
+    assert mode.interpret("agent/dark-mode", None) == typed.FreeText("agent/dark-mode")
     mode.switch()
     one = Command(word=Word.BRANCH, argument="agent/dark-mode")
-    assert mode.meaning("agent/dark-mode", None) == one
-    assert mode.meaning("stop", None) == Command(word=Word.STOP)
-    assert isinstance(mode.meaning("please add a dark mode", None), typed.NoMeaning)
+    assert mode.interpret("agent/dark-mode", None) == one
+    assert mode.interpret("stop", None) == Command(word=Word.STOP)
+    assert isinstance(mode.interpret("please add a dark mode", None), typed.NoMeaning)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from adapters.console.progress import changes_between, toolbar
+from adapters.console.progress import status_changes, toolbar
 from bot.core.cards import Card, StatusCard, TaskLine
 from tests.fakes import cards
 
@@ -79,9 +79,9 @@ def test_what_panes_and_titles_contain_is_harmless() -> None:
 
 
 def test_only_what_moved_is_told() -> None:
-    assert changes_between(cards.STATUS, cards.STATUS) == []
+    assert status_changes(cards.STATUS, cards.STATUS) == []
     update = {"trouble": "No model", "status": "Queued", "queue_position": 1, "waiting": 2}
     lines = [
-        line.plain for line in changes_between(cards.STATUS, cards.STATUS.model_copy(update=update))
+        line.plain for line in status_changes(cards.STATUS, cards.STATUS.model_copy(update=update))
     ]
     assert lines == ["Waiting: No model", "The session is queued, place 1 of 2."]

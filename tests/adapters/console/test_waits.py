@@ -25,7 +25,7 @@ async def played(home: Path, script: str, *rests: ThreadStanding) -> tuple[list[
     out, told, left = StringIO(), list[str](), [*rests]
     lines = PipeInput(StringIO(script), ConsoleScreen(out))
     manner = ConsoleOptions(scripted=True, waits=True)
-    chat = ConsoleChat(home, cards.MIKA, lines=lines, out=out, manner=manner)
+    chat = ConsoleChat(home, cards.MIKA, lines=lines, out=out, options=manner)
 
     async def deliver(thread: Thread, event: FromPeople) -> bool:
         if isinstance(event, Said) and event.text == "a bad one":

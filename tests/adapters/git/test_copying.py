@@ -210,10 +210,10 @@ def test_a_pattern_names_what_git_would_ignore_by_it(top: Path, pattern: str) ->
 def test_only_a_pattern_with_a_path_is_looked_for_in_an_ignored_directory() -> None:
     (name,) = read_patterns((".env",))
     (below,) = read_patterns(("node_modules/*/dist/**",))
-    assert not name.leads_into("node_modules")
-    assert below.leads_into("node_modules")
-    assert below.leads_into("node_modules/x")
-    assert not below.leads_into("cache")
+    assert not name.may_match_inside("node_modules")
+    assert below.may_match_inside("node_modules")
+    assert below.may_match_inside("node_modules/x")
+    assert not below.may_match_inside("cache")
 
 
 @pytest.mark.parametrize("pattern", ["!x", "../x", "a/../../x", "/", ".git/config", ".worktrees", ".GIT"])  # fmt: skip
@@ -230,7 +230,7 @@ def test_no_text_breaks_a_pattern(line: str, path: str) -> None:
         return
     for pattern in patterns:
         pattern.names(path)
-        pattern.leads_into(path)
+        pattern.may_match_inside(path)
 
 
 @pytest.mark.parametrize(("link", "target", "inside"), [

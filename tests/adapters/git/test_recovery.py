@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from adapters.git import GitWorktrees
-from adapters.git.worktree_removal import OLD_LOCK_SECONDS
+from adapters.git.worktree_removal import STALE_LOCK_SECONDS
 from bot.core.errors import Refused, Unavailable
 from bot.core.git import Merged, Removal
 from tests.adapters.git.killing import Scene, at
@@ -156,7 +156,7 @@ async def test_a_person_s_file_in_a_half_made_worktree_is_not_lost(
 def grown_old(lock: Path) -> None:
     """As it is when some minutes have passed."""
     if lock.exists():
-        long_ago = time.time() - 2 * OLD_LOCK_SECONDS
+        long_ago = time.time() - 2 * STALE_LOCK_SECONDS
         os.utime(lock, (long_ago, long_ago))
 
 

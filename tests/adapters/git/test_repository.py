@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from adapters.git import GitRepository, GitWorktrees
-from adapters.git.repository import LARGEST_NAMED_FILE
+from adapters.git.repository import MAX_NAMED_FILE_BYTES
 from bot.core.errors import Away, Refused, Unavailable
 from bot.core.git import Checkout
 from bot.core.tampering.signs import flags
@@ -174,7 +174,7 @@ NAMES = (".claude/settings.json", ".mcp.json", ".opencode/plugin", ".env")
 async def test_neither_links_nor_what_is_too_large_are_followed_or_hang(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("canary")
     top = new_repository(
-        tmp_path / "r", {".opencode/plugin/x.js": "x", ".env": "y" * (LARGEST_NAMED_FILE + 5)}
+        tmp_path / "r", {".opencode/plugin/x.js": "x", ".env": "y" * (MAX_NAMED_FILE_BYTES + 5)}
     )
     (top / ".mcp.json").symlink_to("../secret")
     git(top, "add", "--all")
@@ -183,7 +183,7 @@ async def test_neither_links_nor_what_is_too_large_are_followed_or_hang(tmp_path
     found = await GitRepository(tmp_path / "home").read(str(top), head, NAMES)
     assert found.keys() == {".mcp.json", ".opencode/plugin", ".env"}
     assert (found[".mcp.json"], found[".opencode/plugin"]) == ("", "")
-    assert len(found[".env"]) == LARGEST_NAMED_FILE
+    assert len(found[".env"]) == MAX_NAMED_FILE_BYTES
 
 
 async def test_what_is_planted_in_a_worktree_is_seen_also_where_git_ignores_it(
@@ -370,7 +370,7 @@ async def test_what_was_kept_for_worktrees_where_it_lay_is_let_go(world: RealWor
         let_go.append(path)
 
     there, _ = await moved(world)
-    worktrees = GitWorktrees(world.home, let_go=told)
+    worktrees = GitWorktrees(world.home, on_removed=told)
     for _ in range(2):
         await worktrees.relink(world.path, str(there))
     assert let_go == [f"{world.path}/.worktrees/agent-login"]

@@ -15,13 +15,13 @@ from adapters.git import GitRepository
 from adapters.git.projects import (
     MANIFESTS,
     build_commands,
-    command_of_all,
+    combined_set_up,
+    combined_test_command,
+    find_projects,
     is_test,
     project_manifests,
-    projects_of,
-    set_up_of_all,
 )
-from adapters.git.scan import MOST_ENTRIES
+from adapters.git.scan import MAX_ENTRIES
 from bot.core.errors import Unavailable
 from bot.core.git import BuildSystem, Project
 from tests.adapters.git.worlds import PEOPLE, git, new_repository, write
@@ -239,7 +239,7 @@ async def test_of_too_many_files_some_are_read(top: Path, repository: GitReposit
     names = ["AGENTS.md", *(f"file{n}.txt" for n in range(60_000))]
     sha = commit_of(top, [f"100644 blob {blob}\t{name}" for name in names])
     scan = await repository.scan(str(top), sha)
-    assert (scan.files, scan.truncated) == (MOST_ENTRIES, True)
+    assert (scan.files, scan.truncated) == (MAX_ENTRIES, True)
     assert "hello" in scan.conventions
     assert "… and 49600 more" in scan.directory_tree
 
@@ -531,8 +531,8 @@ NPM = '{"scripts": {"test": "mocha"}}'
 
 def seen(files: dict[str, str]) -> tuple[tuple[Project, ...], str]:
     paths = list(files)
-    projects = projects_of(paths, files, project_manifests(paths))
-    return projects, command_of_all(projects, paths, files)
+    projects = find_projects(paths, files, project_manifests(paths))
+    return projects, combined_test_command(projects, paths, files)
 
 
 def command(files: dict[str, str]) -> str:
@@ -604,7 +604,7 @@ def test_at_most_twelve_projects_are_told_and_those_with_tests_come_first() -> N
 
 
 def set_up(files: dict[str, str]) -> str:
-    return set_up_of_all(seen(files)[0])
+    return combined_set_up(seen(files)[0])
 
 
 def test_the_lock_of_a_workspace_holds_for_its_members_and_is_installed_once() -> None:

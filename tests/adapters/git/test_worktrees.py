@@ -14,7 +14,7 @@ import pytest
 
 from adapters.git import GitWorktrees
 from adapters.git.layout import main_checkout
-from adapters.git.ledger import Locks
+from adapters.git.ledger import RepositoryLocks
 from adapters.git.run import Git
 from bot.core.errors import Refused, Unavailable
 from tests.adapters.git.worlds import BRANCH, RealWorld, git, new_repository, write
@@ -285,9 +285,9 @@ async def test_a_slow_git_is_ended_with_its_children(world: RealWorld, tmp_path:
 @pytest.mark.covers("B-STORE-6")
 async def test_a_held_repository_is_waited_for_only_so_long(world: RealWorld) -> None:
     common = world.top / ".git"
-    async with Locks().held(common):
+    async with RepositoryLocks().hold(common):
         with pytest.raises(Unavailable, match="another gwt-bot"):
-            async with Locks(seconds=0.05).held(common):
+            async with RepositoryLocks(seconds=0.05).hold(common):
                 pass
 
 

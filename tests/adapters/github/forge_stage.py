@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from adapters.github import Access, GitHub
-from adapters.github.api import ApiPace
+from adapters.github.api import ApiTiming
 from bot.core.forge import Pull, PullWanted
 from tests.adapters.git.worlds import git, new_repository, write
 from tests.beds.github import GithubBed, Hosted
 
 SLUG = "acme/shop"
 BRANCH = "agent/login"
-FAST = ApiPace(call=20, whole=60, between_writes=0, again=0.01, git=60)
+FAST = ApiTiming(call=20, whole=60, between_writes=0, again=0.01, git=60)
 WORK = {"login.py": "def login(): ...\n"}
 
 ALLOWED = (
@@ -58,7 +58,7 @@ class Stage:
     def github(
         self,
         *,
-        pace: ApiPace = FAST,
+        pace: ApiTiming = FAST,
         environ: Mapping[str, str] | None = None,
         token: str | None = None,
         **more: str,
@@ -69,7 +69,7 @@ class Stage:
             api_url=self.bed.url,
             environ={"PATH": os.environ["PATH"]} if environ is None else environ,
         )
-        made = GitHub(self.home, access, learned=self.learned.__setitem__, pace=pace, **more)
+        made = GitHub(self.home, access, on_token=self.learned.__setitem__, pace=pace, **more)
         self._opened.append(made)
         return made
 

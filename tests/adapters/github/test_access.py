@@ -26,7 +26,7 @@ from adapters.github import Access, GitHub
 from adapters.github.api import Address, parse_address
 from adapters.github.client import RepositoryData
 from adapters.github.forge import repository_problem
-from adapters.github.git import RemoteGit, checked_slug, is_slug, read_remote, slug_of
+from adapters.github.git import RemoteGit, checked_slug, is_slug, read_remote, slug_from_remote
 from adapters.github.tokens import Tokens
 from bot.core.errors import Refused, SettingsError, Unavailable
 from bot.core.forge import Hosted
@@ -57,13 +57,13 @@ def test_an_address_that_would_give_a_token_away_is_refused_at_the_start(
     api: str, tmp_path: Path
 ) -> None:
     with pytest.raises(SettingsError, match="GITHUB_API_URL") as refused:
-        GitHub(tmp_path, Access(api_url=api), learned=lambda name, value: None)
+        GitHub(tmp_path, Access(api_url=api), on_token=lambda name, value: None)
     assert "secret" not in str(refused.value)
 
 
 def test_a_wrong_method_is_refused_at_the_start_and_access_shows_no_secret(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="GITHUB_MERGE_METHOD"):
-        GitHub(tmp_path, Access(), learned=lambda name, value: None, merge_method="octopus")
+        GitHub(tmp_path, Access(), on_token=lambda name, value: None, merge_method="octopus")
     assert "of the" not in repr(Access("of the setting", environ={"GITHUB_TOKEN": "of the env"}))
 
 
@@ -142,7 +142,7 @@ LOCAL = parse_address("http://127.0.0.1:8123")
     "ssh://git@github.com:22/acme/shop",
 ])  # fmt: skip
 def test_remotes_of_every_shape_name_the_repository(remote: str) -> None:
-    assert slug_of(remote, GITHUB) == "acme/shop"
+    assert slug_from_remote(remote, GITHUB) == "acme/shop"
 
 
 @pytest.mark.parametrize("remote", [
@@ -157,7 +157,7 @@ def test_remotes_of_every_shape_name_the_repository(remote: str) -> None:
     "https://github.com:port/acme/shop", "",
 ])  # fmt: skip
 def test_what_lies_elsewhere_is_nowhere(remote: str) -> None:
-    assert slug_of(remote, GITHUB) == ""
+    assert slug_from_remote(remote, GITHUB) == ""
 
 
 @pytest.mark.parametrize(("remote", "address", "slug"), [
@@ -168,13 +168,13 @@ def test_what_lies_elsewhere_is_nowhere(remote: str) -> None:
     ("http://127.0.0.1:8124/acme/shop.git", LOCAL, ""),
 ])  # fmt: skip
 def test_each_host_knows_its_own_only(remote: str, address: Address, slug: str) -> None:
-    assert slug_of(remote, address) == slug
+    assert slug_from_remote(remote, address) == slug
 
 
 @given(st.text(max_size=60))
 def test_whatever_is_written_there_is_a_name_or_nothing(text: str) -> None:
     for remote in (text, f"https://github.com/{text}", f"git@github.com:{text}"):
-        slug = slug_of(remote, GITHUB)
+        slug = slug_from_remote(remote, GITHUB)
         assert slug == "" or (is_slug(slug) and slug.isascii() and slug.count("/") == 1)
 
 

@@ -253,8 +253,8 @@ def test_single_errors_are_told() -> None:
     )
     answer = ApiAnswer(422, {}, body)
     assert "No commits between main and agent/c; head invalid; or a mere" in answer.message
-    assert answer.blames("head")
-    assert not answer.blames("base")
+    assert answer.rejects_field("head")
+    assert not answer.rejects_field("base")
 
 
 @pytest.mark.parametrize("body", ["", "<html>", "[]", '"x"', "[" * 100_000, '{"errors": 1}'])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adapters.github.client import PullData
-from adapters.github.merging import matches_filter, workflow_runs_for
+from adapters.github.merging import matches_patterns, workflow_runs_for
 from bot.core.forge import ChecksWanted, CiState, MergeTried, Obstacle
 from tests.adapters.github.forge_stage import BRANCH, SLUG, Stage
 from tests.beds.github import Protection
@@ -171,5 +171,5 @@ def test_a_workflow_runs_for_what_its_events_fit_and_where_that_cannot_be_read(
     ("a.b", "a.b", "aXb"),
 ])  # fmt: skip
 def test_patterns_are_read_as_github_reads_them(pattern: str, fits: str, not_: str) -> None:
-    assert matches_filter([pattern], fits)
-    assert not (not_ and matches_filter([pattern], not_))
+    assert matches_patterns([pattern], fits)
+    assert not (not_ and matches_patterns([pattern], not_))

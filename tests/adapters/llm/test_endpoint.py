@@ -17,7 +17,7 @@ from typing import Any, cast
 import pytest
 from pydantic import SecretStr
 
-from adapters.llm import Formats, LlmAccess, OpenAiLlm
+from adapters.llm import JsonFormats, LlmAccess, OpenAiLlm
 from bot.cli.models import ChosenLlm
 from bot.core.errors import PortError, Refused, Unavailable
 from bot.core.llm import Usage
@@ -449,7 +449,7 @@ async def test_a_format_an_endpoint_turns_down_is_not_tried_again_there(
 
 async def test_what_is_known_of_one_model_is_not_held_against_another(server: LlmServer) -> None:
     server.then(without_format("json_schema"))
-    formats = Formats()
+    formats = JsonFormats()
     for model in ("m-1", "m-1", "m-2"):
         llm = OpenAiLlm(LlmAccess(server.url, model, KEY), mask=mask, formats=formats)
         await llm.complete("s", "d", schema=SCHEMA)

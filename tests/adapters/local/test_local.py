@@ -304,12 +304,12 @@ async def test_every_seat_sees_the_cards_and_who_comes_later_is_shown_what_stand
 ) -> None:
     first, second, late = Seen(), Seen(), Seen()
     async with at(bot) as one, at(bot) as two, at(bot) as three:
-        await one.look(first, THREAD, earlier=False)
-        await two.look(second, THREAD, earlier=False)
+        await one.subscribe(first, THREAD, earlier=False)
+        await two.subscribe(second, THREAD, earlier=False)
         await bot.chat.show(THREAD, cards.APPROVAL)
         await first.sees()
         await second.sees()
-        await three.look(late, THREAD)
+        await three.subscribe(late, THREAD)
         assert first.cards == second.cards == late.cards == [cards.APPROVAL]
         assert late.whispers == [cards.NEWS]
         assert first.whispers == []
@@ -318,8 +318,8 @@ async def test_every_seat_sees_the_cards_and_who_comes_later_is_shown_what_stand
 async def test_an_answer_is_for_the_one_who_asked(bot: Bot) -> None:
     asker, other = Seen(), Seen()
     async with at(bot) as one, at(bot) as two:
-        await one.look(asker, THREAD, earlier=False)
-        await two.look(other, THREAD, earlier=False)
+        await one.subscribe(asker, THREAD, earlier=False)
+        await two.subscribe(other, THREAD, earlier=False)
         await one.deliver(THREAD, said("status"))
         answer = cards.ANSWER.model_copy(update={"key": "answer:e-status"})
         await bot.chat.whisper(THREAD, ME, answer)
@@ -336,7 +336,7 @@ async def test_what_was_answered_or_is_for_somebody_else_is_not_shown_to_who_com
     stranger = ME.model_copy(update={"id": "local:2"})
     await bot.chat.show(THREAD, cards.ANSWER.model_copy(update={"key": "answer:e-1"}))
     async with at(bot) as there:
-        await there.look(late, THREAD)
+        await there.subscribe(late, THREAD)
         await late.sees()
         await bot.chat.whisper(THREAD, stranger, cards.ANSWER)
         await bot.chat.show(THREAD, cards.APPROVAL)

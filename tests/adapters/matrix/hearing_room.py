@@ -48,7 +48,7 @@ class Room:
         """It can say something, and hears nothing."""
         access = MatrixAccess(self.way.url, self.bot.id, self.bot.login.access_token)
         return MatrixChat(
-            access, self.folder, self._welcome, may_ask=lambda thread, person: self.lets
+            access, self.folder, self._welcome, may_request=lambda thread, person: self.lets
         )
 
     @asynccontextmanager

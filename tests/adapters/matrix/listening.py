@@ -9,7 +9,7 @@ from pathlib import Path
 
 from adapters.matrix.client import Backoff, MatrixAccess, connect
 from adapters.matrix.events import MatrixEvent
-from adapters.matrix.rooms import EnteredRoom, RoomMembership
+from adapters.matrix.rooms import JoinedRoom, RoomMembership
 from adapters.matrix.storage import SyncBookmark
 from adapters.matrix.sync import SyncLoop
 from tests.beds.synapse import Login
@@ -49,7 +49,7 @@ class Ear:
             poll=poll,
             grace=grace,
             page=page,
-            patience=patience,
+            backoff=patience,
         )
         task = asyncio.create_task(sync.run())
         try:
@@ -90,7 +90,7 @@ class Ear:
     async def replaced(self, old: str, new: str) -> None:
         self.moved.append((old, new))
 
-    async def came(self, room: str, entered: EnteredRoom) -> None:
+    async def came(self, room: str, entered: JoinedRoom) -> None:
         self.entered.append((room, entered.by))
 
     async def put_out(self, room: str) -> None:
@@ -107,7 +107,7 @@ class Unwatched:
     async def replaced(self, old: str, new: str) -> None:
         return
 
-    async def came(self, room: str, entered: EnteredRoom) -> None:
+    async def came(self, room: str, entered: JoinedRoom) -> None:
         return
 
     async def put_out(self, room: str) -> None:

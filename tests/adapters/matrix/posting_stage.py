@@ -11,7 +11,7 @@ from pathlib import Path
 from adapters.matrix.client import MatrixAccess, connect
 from adapters.matrix.outgoing import MatrixGateway
 from adapters.matrix.storage import ThreadOwners
-from adapters.posting import PostingLedger, Turns
+from adapters.posting import PostingLedger, WriteTurns
 from bot.core.people import Thread
 from tests.beds.synapse import Homeserver, Person, Post, Proxy
 
@@ -57,7 +57,7 @@ class PostingStage:
         self.left.push_async_callback(client.close)
         self.ledger = ledger or PostingLedger(self.folder / "cards.jsonl")
         roots = ThreadOwners(self.folder / "roots.jsonl")
-        self.gateway = MatrixGateway(client, self.ledger, Turns(), roots)
+        self.gateway = MatrixGateway(client, self.ledger, WriteTurns(), roots)
         self.left.push_async_callback(self.gateway.close)
         return self.gateway
 

@@ -7,7 +7,7 @@ import traceback
 
 import pytest
 
-from adapters.matrix.client import MatrixAccess, connect, problem_with
+from adapters.matrix.client import MatrixAccess, connect, error_in_answer
 from bot.core.errors import PortError, Refused, Unavailable
 from tests.beds.synapse import Homeserver, People, Proxy
 
@@ -98,6 +98,6 @@ async def test_the_log_of_the_library_does_not_know_the_token(
 def test_what_an_answer_means(
     status: int, told: dict[str, object] | None, headers: dict[str, str], kind: str
 ) -> None:
-    found = problem_with("Something", status, told, headers)
+    found = error_in_answer("Something", status, told, headers)
     after = getattr(found, "retry_after", None)
     assert f"{type(found).__name__ if found else ''} {after or ''}".strip() == kind

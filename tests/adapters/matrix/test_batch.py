@@ -80,7 +80,7 @@ def test_what_is_told_first_stands_first_whatever_the_clocks_of_servers_say() ->
     order = matrix_events.EventOrder("@bot:hs", known=("$earlier life",))
     mine = {"event_id": "$card", "sender": "@bot:hs", "origin_server_ts": 1}
     before, after = ({**SAID, "event_id": id, "origin_server_ts": 2} for id in ("$old", "$new"))
-    order.note([before, mine, after])
+    order.record([before, mine, after])
     assert order.is_after("$card", "$old")
     assert not order.is_after("$card", "$new")
     assert not order.is_after("$earlier life", "$old")

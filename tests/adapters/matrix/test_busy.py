@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from adapters.matrix.outgoing import TypingSign, is_at_work
+from adapters.matrix.outgoing import TypingNotices, is_at_work
 from bot.core.cards import Card
 from bot.core.errors import Unavailable
 from bot.core.people import Thread
@@ -47,7 +47,7 @@ def test_a_card_tells_whether_the_bot_is_at_work(card: Card, at_work: bool | Non
 class Rooms:
     def __init__(self) -> None:
         self.told: list[tuple[str, bool]] = []
-        self.busy = TypingSign(self.typing, renewed=0.02)
+        self.busy = TypingNotices(self.typing, renewed=0.02)
 
     async def typing(self, room: str, on: bool) -> None:
         self.told.append((room, on))
@@ -64,12 +64,12 @@ async def rooms() -> AsyncIterator[Rooms]:
 
 async def test_it_is_renewed_while_any_thread_of_the_room_is_worked_for(rooms: Rooms) -> None:
     for thread in (ONE, OTHER, ELSEWHERE):
-        rooms.busy.shown(thread, cards.RECEIVED)
+        rooms.busy.note_card(thread, cards.RECEIVED)
     await until(lambda: rooms.told.count(("!one", True)) > 3)
-    rooms.busy.shown(ONE, cards.APPROVAL)
+    rooms.busy.note_card(ONE, cards.APPROVAL)
     before = len(rooms.told)
     await until(lambda: rooms.told[before:].count(("!one", True)) > 1)
-    rooms.busy.shown(OTHER, cards.SUMMARY)
+    rooms.busy.note_card(OTHER, cards.SUMMARY)
     await until(lambda: ("!one", False) in rooms.told)
     ended = len(rooms.told)
     await until(lambda: rooms.told[ended:].count(("!two", True)) > 2)
@@ -77,12 +77,12 @@ async def test_it_is_renewed_while_any_thread_of_the_room_is_worked_for(rooms: R
 
 
 async def test_many_cards_are_one_sign(rooms: Rooms) -> None:
-    rooms.busy = TypingSign(rooms.typing, renewed=60)
+    rooms.busy = TypingNotices(rooms.typing, renewed=60)
     for _ in range(100):
-        rooms.busy.shown(ONE, cards.RECEIVED)
-        rooms.busy.shown(ONE, cards.STATUS)
+        rooms.busy.note_card(ONE, cards.RECEIVED)
+        rooms.busy.note_card(ONE, cards.STATUS)
         await asyncio.sleep(0)
-    rooms.busy.shown(ONE, cards.QUESTIONS)
+    rooms.busy.note_card(ONE, cards.QUESTIONS)
     await until(lambda: rooms.told == [("!one", True), ("!one", False)])
 
 

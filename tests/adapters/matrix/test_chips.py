@@ -6,8 +6,8 @@ import pytest
 
 from adapters.matrix.reactions import (
     EMOJI,
-    LONGEST_KEY,
-    MOST_BUTTONS,
+    MAX_BUTTONS,
+    MAX_KEY_LENGTH,
     button_keys,
     choice_for,
     confirmed_card,
@@ -48,8 +48,8 @@ def test_chips_say_what_they_do_in_a_few_letters() -> None:
     ]
     found = button_keys(long)
     assert len(set(found)) == 7
-    assert all(len(key) <= LONGEST_KEY for key in found)
-    assert seeded_keys(long) == found[:MOST_BUTTONS]
+    assert all(len(key) <= MAX_KEY_LENGTH for key in found)
+    assert seeded_keys(long) == found[:MAX_BUTTONS]
 
 
 @pytest.mark.parametrize(

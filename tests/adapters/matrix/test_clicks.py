@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from adapters.matrix import storage
-from adapters.matrix.storage import ASKED_FOR, Click, Clicks, ClickState
+from adapters.matrix.storage import ANSWER_PERIOD, Click, Clicks, ClickState
 from bot.core.choices import Choice, Verb
 from bot.core.people import Person, Thread
 
@@ -29,19 +29,19 @@ def test_the_last_question_to_a_person_in_a_thread_is_what_the_next_words_answer
 ) -> None:
     kept = Clicks(tmp_path / "clicks.jsonl")
     for number in (1, 2):
-        kept.keep(click(number))
+        kept.record(click(number))
     for known in (kept, Clicks(tmp_path / "clicks.jsonl")):
-        assert known.asked(THREAD, "@anna:hs", AT) == click(2)
-        assert known.asked(THREAD, "@bob:hs", AT) is None
-        assert known.asked(ELSEWHERE, "@anna:hs", AT) is None
+        assert known.awaiting_answer(THREAD, "@anna:hs", AT) == click(2)
+        assert known.awaiting_answer(THREAD, "@bob:hs", AT) is None
+        assert known.awaiting_answer(ELSEWHERE, "@anna:hs", AT) is None
 
 
 def test_half_an_hour_later_nobody_is_asked_any_more(tmp_path: Path) -> None:
     kept = Clicks(tmp_path / "clicks.jsonl")
-    kept.keep(click())
-    until = click().at + ASKED_FOR
-    assert kept.asked(THREAD, "@anna:hs", until)
-    assert kept.asked(THREAD, "@anna:hs", until + timedelta(seconds=1)) is None
+    kept.record(click())
+    until = click().at + ANSWER_PERIOD
+    assert kept.awaiting_answer(THREAD, "@anna:hs", until)
+    assert kept.awaiting_answer(THREAD, "@anna:hs", until + timedelta(seconds=1)) is None
 
 
 @pytest.mark.parametrize(
@@ -56,27 +56,27 @@ def test_half_an_hour_later_nobody_is_asked_any_more(tmp_path: Path) -> None:
 )
 def test_other_clicks_wait_for_no_words(tmp_path: Path, other: Click) -> None:
     kept = Clicks(tmp_path / "clicks.jsonl")
-    kept.keep(other)
-    assert kept.asked(THREAD, "@anna:hs", AT) is None
-    assert kept.of("$1") == other
+    kept.record(other)
+    assert kept.awaiting_answer(THREAD, "@anna:hs", AT) is None
+    assert kept.find("$1") == other
 
 
 def test_a_torn_line_costs_nothing_but_itself(tmp_path: Path) -> None:
     path = tmp_path / "clicks.jsonl"
-    Clicks(path).keep(click())
+    Clicks(path).record(click())
     path.write_bytes(path.read_bytes() + b'{"reaction": "$2", "thr')
     kept = Clicks(path)
-    kept.become(click(), ClickState.COUNTED)
-    assert Clicks(path).of("$1") == click(state=ClickState.COUNTED)
+    kept.set_state(click(), ClickState.COUNTED)
+    assert Clicks(path).find("$1") == click(state=ClickState.COUNTED)
 
 
 def test_old_clicks_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage, "CLICKS_KEPT", 3)
     kept = Clicks(tmp_path / "clicks.jsonl")
     for number in range(5):
-        kept.keep(click(number))
+        kept.record(click(number))
     again = Clicks(tmp_path / "clicks.jsonl")
-    assert [again.of(f"${number}") is not None for number in range(5)] == [
+    assert [again.find(f"${number}") is not None for number in range(5)] == [
         False,
         False,
         *[True] * 3,

@@ -11,7 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.matrix.cards import MESSAGE_BYTES, DrawnMessage, addressed, draw_card, notifies
+from adapters.matrix.cards import (
+    MESSAGE_BYTES,
+    DrawnMessage,
+    causes_notification,
+    draw_card,
+    mention_person,
+)
 from adapters.matrix.markdown import markdown_html, split_markdown
 from adapters.matrix.sending import edit_content, file_content, message_content
 from bot.core.cards import AnswerCard, Card, NewsCard, QuestionsCard
@@ -204,7 +210,7 @@ def test_what_needs_a_person_is_text_and_what_only_tells_is_a_notice() -> None:
 
 
 def test_only_what_needs_a_person_or_is_over_may_ping() -> None:
-    pinging = {card.kind for card in cards.EVERY_KIND if notifies(card)}
+    pinging = {card.kind for card in cards.EVERY_KIND if causes_notification(card)}
     assert pinging == {
         "questions",
         "approval",
@@ -217,7 +223,7 @@ def test_only_what_needs_a_person_or_is_over_may_ping() -> None:
         "problem",
         "summary",
     }
-    assert not notifies(cards.APPROVED)
+    assert not causes_notification(cards.APPROVED)
 
 
 def test_the_tone_is_seen() -> None:
@@ -354,7 +360,7 @@ def refused(fraction: str) -> None:
 
 def test_a_name_cannot_leave_its_pill() -> None:
     person = Person(platform="matrix", id='@a"><b>:hs', name="</a><b>x")
-    message = addressed(only(cards.ANSWER), person)
+    message = mention_person(only(cards.ANSWER), person)
     tags = Tags(message.html).tags
     assert [tag for tag, _ in tags][:2] == ["a", "p"]
     assert message.kind == "m.notice"

@@ -6,7 +6,7 @@ import pytest
 
 from adapters.matrix.crypto import encrypted_rooms
 from adapters.matrix.events import SentFile
-from adapters.matrix.incoming import MOST_BYTES, as_text, shown_name, why_unreadable
+from adapters.matrix.incoming import MAX_FILE_BYTES, as_text, file_problem, shown_name
 from bot.core.events import Attached, Said
 from tests.adapters.matrix.hearing_room import Room
 
@@ -64,13 +64,13 @@ async def test_a_file_of_an_encrypted_room_is_opened(room: Room) -> None:
 
 
 async def test_a_file_that_is_larger_than_it_says_is_not_read_to_its_end(room: Room) -> None:
-    await room.sends_file(b"x" * (MOST_BYTES + 1), info={"size": 5}, **mentioned(room))
-    await room.sends_file(b"x" * MOST_BYTES, **mentioned(room))
+    await room.sends_file(b"x" * (MAX_FILE_BYTES + 1), info={"size": 5}, **mentioned(room))
+    await room.sends_file(b"x" * MAX_FILE_BYTES, **mentioned(room))
     larger, fits = await room.next(2)
     assert isinstance(larger, Said)
     assert isinstance(fits, Said)
     assert "larger than 100 kB" in larger.files[0].problem
-    assert len(fits.files[0].text) == MOST_BYTES
+    assert len(fits.files[0].text) == MAX_FILE_BYTES
 
 
 @pytest.mark.parametrize("status", [404, 502])
@@ -98,10 +98,10 @@ def test_what_is_no_text_has_a_problem(data: bytes) -> None:
 
 
 def test_a_file_that_says_it_is_too_large_is_not_fetched() -> None:
-    file = SentFile("m.file", "a.txt", "mxc://hs/1", MOST_BYTES + 1, {})
-    assert "larger" in why_unreadable(file)
-    assert why_unreadable(SentFile("m.audio", "a.ogg", "mxc://hs/1", 5, {}))
-    assert not why_unreadable(SentFile("m.file", "a.txt", "mxc://hs/1", MOST_BYTES, {}))
+    file = SentFile("m.file", "a.txt", "mxc://hs/1", MAX_FILE_BYTES + 1, {})
+    assert "larger" in file_problem(file)
+    assert file_problem(SentFile("m.audio", "a.ogg", "mxc://hs/1", 5, {}))
+    assert not file_problem(SentFile("m.file", "a.txt", "mxc://hs/1", MAX_FILE_BYTES, {}))
 
 
 @pytest.mark.parametrize(

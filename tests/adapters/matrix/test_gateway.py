@@ -203,7 +203,7 @@ async def test_a_status_is_posted_anew_below_what_was_said_since(stage: PostingS
     await stage.gateway.show(stage.thread, later(cards.STATUS, 2))
     assert [post.edits for post in await stage.seen()] == [1, 0], "the bot's own cards do not count"
     await stage.anna.say(stage.room, "How is it going?", thread=stage.root)
-    stage.gateway.talked(stage.thread)
+    stage.gateway.note_talk(stage.thread)
     for minutes in (4, 6):
         await stage.gateway.show(stage.thread, later(cards.STATUS, minutes))
     first, status = await stage.seen()
@@ -231,7 +231,7 @@ async def test_a_status_posted_anew_stands_there_once_wherever_the_bot_dies(
     stage: PostingStage, where: str
 ) -> None:
     await stage.gateway.show(stage.thread, cards.STATUS)
-    stage.gateway.talked(stage.thread)
+    stage.gateway.note_talk(stage.thread)
     stage.proxy.lose(2, where=where)
     with pytest.raises(Unavailable):
         await stage.gateway.show(stage.thread, later(cards.STATUS, 2))
@@ -246,7 +246,7 @@ async def test_a_status_that_was_often_posted_anew_redacts_one_message_each_time
     stage: PostingStage,
 ) -> None:
     for minutes in range(4):
-        stage.gateway.talked(stage.thread)
+        stage.gateway.note_talk(stage.thread)
         await stage.gateway.show(stage.thread, later(cards.STATUS, minutes))
     assert stage.proxy.count("/redact/") == 3
     assert len(await stage.seen()) == 1
@@ -406,8 +406,8 @@ async def test_files_that_are_refused_hold_no_document_up_and_are_told_of_once(
 async def test_only_the_first_post_of_what_needs_a_person_names_who_began_the_thread(
     stage: PostingStage,
 ) -> None:
-    stage.gateway.remember_root(stage.thread, stage.anna.id)
-    stage.gateway.remember_root(stage.thread, "@mallory:localhost")
+    stage.gateway.remember_owner(stage.thread, stage.anna.id)
+    stage.gateway.remember_owner(stage.thread, "@mallory:localhost")
     await stage.begin()
     asking = (cards.QUESTIONS, cards.NEEDS_YOU, cards.PROBLEM, cards.SUMMARY)
     for card in (*asking, cards.NEWS, cards.STATUS, cards.DOCUMENT, cards.RECEIVED):
@@ -489,7 +489,7 @@ async def test_signs_that_fail_hold_nothing_up(stage: PostingStage) -> None:
     for where in ("/m.reaction/", "/typing/", "/receipt/"):
         stage.proxy.fail(where=where)
     await stage.gateway.show(stage.thread, cards.RECEIVED)
-    await stage.gateway.seen(stage.thread, stage.root)
+    await stage.gateway.mark_read(stage.thread, stage.root)
     assert len(await stage.seen()) == 1
 
 
@@ -498,8 +498,8 @@ async def test_what_was_said_in_the_thread_is_marked_as_read_there(
 ) -> None:
     caplog.set_level("INFO")
     reply = await stage.anna.say(stage.room, "And a light one", thread=stage.root)
-    await stage.gateway.seen(stage.thread, reply)
-    await stage.gateway.seen(stage.thread, stage.root)
+    await stage.gateway.mark_read(stage.thread, reply)
+    await stage.gateway.mark_read(stage.thread, stage.root)
     assert stage.proxy.count("/receipt/m.read/") == 2
     assert "no sign" not in caplog.text
 

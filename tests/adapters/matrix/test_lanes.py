@@ -49,8 +49,8 @@ class Yard:
 async def test_a_room_takes_one_thing_after_the_other_and_does_not_hold_up_the_rest() -> None:
     yard = Yard()
     async with yard.lanes() as lanes:
-        await lanes.put("s1", [("a", yard.work("a1")), ("b", yard.work("b1"))])
-        await lanes.put("s2", [("a", yard.work("a2")), ("c", yard.work("c1"))])
+        await lanes.enqueue("s1", [("a", yard.work("a1")), ("b", yard.work("b1"))])
+        await lanes.enqueue("s2", [("a", yard.work("a2")), ("c", yard.work("c1"))])
         await yard.settle()
         assert sorted(yard.begun) == ["a1", "b1", "c1"]
         yard.let_go("a1", "b1", "c1")
@@ -62,9 +62,9 @@ async def test_a_room_takes_one_thing_after_the_other_and_does_not_hold_up_the_r
 async def test_tokens_are_committed_in_order_and_only_when_all_before_them_was_taken() -> None:
     yard = Yard()
     async with yard.lanes() as lanes:
-        await lanes.put("s1", [("a", yard.work("a1")), ("b", yard.work("b1", open=True))])
-        await lanes.put("s2", [("b", yard.work("b2", open=True))])
-        await lanes.put("s3", [])
+        await lanes.enqueue("s1", [("a", yard.work("a1")), ("b", yard.work("b1", open=True))])
+        await lanes.enqueue("s2", [("b", yard.work("b2", open=True))])
+        await lanes.enqueue("s3", [])
         await yard.settle()
         assert (yard.begun[-1], yard.committed) == ("b2", [])
         yard.let_go("a1")
@@ -74,8 +74,8 @@ async def test_tokens_are_committed_in_order_and_only_when_all_before_them_was_t
 async def test_with_too_much_under_way_nothing_new_is_begun() -> None:
     yard = Yard()
     async with yard.lanes() as lanes:
-        await lanes.put("s1", [(f"{number}", yard.work(f"{number}")) for number in range(200)])
-        waiting = asyncio.create_task(lanes.put("s2", [("late", yard.work("late", open=True))]))
+        await lanes.enqueue("s1", [(f"{number}", yard.work(f"{number}")) for number in range(200)])
+        waiting = asyncio.create_task(lanes.enqueue("s2", [("late", yard.work("late", open=True))]))
         await yard.settle()
         assert not waiting.done()
         yard.let_go(*(f"{number}" for number in range(200)))

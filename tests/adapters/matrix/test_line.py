@@ -40,9 +40,9 @@ async def test_without_a_limit_nobody_waits_for_anybody() -> None:
         await gate.wait()
         return "held"
 
-    first = asyncio.create_task(line.through(0, held))
+    first = asyncio.create_task(line.send(0, held))
     async with asyncio.timeout(DEADLINE):
-        assert await line.through(9, Limited(1).send("other")) == "other"
+        assert await line.send(9, Limited(1).send("other")) == "other"
         gate.set()
         assert await first == "held"
 
@@ -50,17 +50,17 @@ async def test_without_a_limit_nobody_waits_for_anybody() -> None:
 async def test_under_a_limit_the_urgent_go_first_and_equals_as_they_came() -> None:
     line, server = SendQueue(), Limited()
     async with asyncio.timeout(DEADLINE), asyncio.TaskGroup() as group:
-        group.create_task(line.through(3, server.send("chip")))
+        group.create_task(line.send(3, server.send("chip")))
         await asyncio.sleep(0)
         for urgency, name in ((4, "late"), (2, "news 1"), (2, "news 2"), (0, "question")):
-            group.create_task(line.through(urgency, server.send(name)))
+            group.create_task(line.send(urgency, server.send(name)))
     assert server.sent == ["question", "news 1", "news 2", "chip", "late"]
 
 
 async def test_who_gives_up_in_the_line_holds_nobody_up() -> None:
     line, server = SendQueue(), Limited(retry_after=0.1)
     async with asyncio.timeout(DEADLINE):
-        tasks = [asyncio.create_task(line.through(n, server.send(str(n)))) for n in range(5)]
+        tasks = [asyncio.create_task(line.send(n, server.send(str(n)))) for n in range(5)]
         await asyncio.sleep(0.02)
         for task in tasks[:4]:
             task.cancel()
@@ -72,10 +72,10 @@ async def test_who_comes_after_everybody_comes_when_it_is_calm() -> None:
     line, server = SendQueue(), Limited()
     async with asyncio.timeout(DEADLINE), asyncio.TaskGroup() as group:
         for name in "abc":
-            group.create_task(line.through(3, server.send(name)))
-        while line.moves:  # noqa: ASYNC110 - until the first was told to wait
+            group.create_task(line.send(3, server.send(name)))
+        while line.is_free:  # noqa: ASYNC110 - until the first was told to wait
             await asyncio.sleep(0)
-        await line.quiet()
+        await line.wait_until_calm()
         assert sorted(server.sent) == ["a", "b", "c"]
 
 
@@ -85,11 +85,11 @@ async def test_a_trouble_of_another_kind_and_a_long_wait_are_left_to_others(
 ) -> None:
     line = SendQueue()
     with pytest.raises(Unavailable):
-        await line.through(0, Limited(retry_after=retry_after).send("x"))
-    assert line.moves
+        await line.send(0, Limited(retry_after=retry_after).send("x"))
+    assert line.is_free
 
 
 async def test_nobody_waits_for_ever() -> None:
     always = Limited(free=-10_000, retry_after=0.02)
     with pytest.raises(Unavailable):
-        await SendQueue().through(0, always.send("x"), WaitBounds(altogether=0.1))
+        await SendQueue().send(0, always.send("x"), WaitBounds(altogether=0.1))

@@ -67,7 +67,7 @@ async def test_nothing_is_read_where_nothing_is_missing() -> None:
 async def test_of_a_flood_the_last_pages_are_read(caplog: pytest.LogCaptureFixture) -> None:
     room = Room(said(*map(str, range(1_000))), since=0)
     found = await room.told(1)
-    assert (len(room.asked), found[-1]) == (sync.MOST_PAGES, "999")
+    assert (len(room.asked), found[-1]) == (sync.MAX_PAGES, "999")
     assert found == [str(number) for number in range(1_000 - len(found), 1_000)]
     assert "more was said than is read again" in caplog.messages
 

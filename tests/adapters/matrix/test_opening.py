@@ -30,19 +30,19 @@ class MortalLedger(PostingLedger):
 
     def wanted(self, thread: Thread, card: Card, choices: tuple[Choice, ...] = ()) -> PlacedCard:
         self._line()
-        return super().wanted(thread, card, choices)
+        return super().record_wanted(thread, card, choices)
 
     def begun(self, placed: PlacedCard, *messages: str) -> PlacedCard:
         self._line()
-        return super().begun(placed, *messages)
+        return super().record_partial(placed, *messages)
 
     def posted(self, placed: PlacedCard, *messages: str) -> PlacedCard:
         self._line()
-        return super().posted(placed, *messages)
+        return super().record_posted(placed, *messages)
 
     def adopted(self, placed: PlacedCard, thread: Thread, card: Card) -> PlacedCard:
         self._line()
-        return super().adopted(placed, thread, card)
+        return super().record_adopted(placed, thread, card)
 
     def _line(self) -> None:
         if self.lines == 0:
@@ -163,9 +163,9 @@ async def test_what_is_too_long_for_a_message_goes_on_in_the_thread(stage: Posti
 async def test_who_began_the_first_thread_is_named_where_somebody_is_needed_in_the_second(
     stage: PostingStage,
 ) -> None:
-    stage.gateway.remember_root(stage.thread, stage.anna.id)
+    stage.gateway.remember_owner(stage.thread, stage.anna.id)
     opened = await stage.gateway.open(stage.thread, a_root())
-    stage.gateway.remember_root(opened, "@mallory:localhost")
+    stage.gateway.remember_owner(opened, "@mallory:localhost")
     await stage.begin()
     await stage.gateway.show(opened, cards.QUESTIONS)
     await stage.seen()

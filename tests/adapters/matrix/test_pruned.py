@@ -11,7 +11,7 @@ from aiohttp.test_utils import TestServer
 from hypothesis import given
 from hypothesis import strategies as some
 
-from adapters.matrix.client import DEEPEST_JSON, Json, ask, prune_json
+from adapters.matrix.client import MAX_JSON_DEPTH, Json, json_answer, prune_json
 from bot.core.errors import Unavailable
 
 words = some.text(some.characters(codec=None, categories=None), max_size=5)
@@ -33,11 +33,11 @@ def test_what_means_something_stays_as_it_is(value: Any) -> None:
 
 def test_what_lies_too_deep_is_nothing() -> None:
     value: Any = "core"
-    for _ in range(DEEPEST_JSON + 1):
+    for _ in range(MAX_JSON_DEPTH + 1):
         value = {"in": [value]}
     text = json.dumps(prune_json(value))
     assert "core" not in text
-    assert text.count("in") == DEEPEST_JSON // 2
+    assert text.count("in") == MAX_JSON_DEPTH // 2
     assert "null" in text
 
 
@@ -52,7 +52,7 @@ async def answered(body: str) -> Json:
     app = web.Application()
     app.router.add_get("/", answer)
     async with TestServer(app) as server, ClientSession() as http:
-        return await ask("Asking", http.get(server.make_url("/")))
+        return await json_answer("Asking", http.get(server.make_url("/")))
 
 
 async def test_whatever_a_homeserver_answers_is_pruned() -> None:

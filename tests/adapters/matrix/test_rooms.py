@@ -9,10 +9,10 @@ import pytest
 
 from adapters.matrix.rooms import (
     Invitation,
-    PutOut,
+    RemovedFromRoom,
     ReplacedRoom,
+    accepts_invitation,
     invitation,
-    may_join,
     membership_change,
 )
 from tests.adapters.matrix.conftest import Talk
@@ -93,7 +93,7 @@ async def test_an_invitation_that_was_not_answered_is_answered_at_the_next_start
         pass
     room = await talk.anna.create_room(talk.bot.id)
     await talk.bot.look(0)
-    talk.ear.bookmark().move(talk.bot.since)
+    talk.ear.bookmark().advance(talk.bot.since)
     talk.ear.friends.add(talk.anna.id)
     async with talk.ear.open():
         await until_membership(talk.anna, room, talk.bot.id, "join")
@@ -162,21 +162,23 @@ def test_an_invitation_is_read_from_what_the_room_shows_of_itself() -> None:
     "shown", [[], [created()], [member("invite", of="@other:hs")], [{"type": "m.room.member"}]]
 )
 def test_an_invitation_without_a_name_is_followed_for_nobody(shown: list[dict[str, Any]]) -> None:
-    assert not may_join(invitation("!r", shown, ME), everybody)
-    assert may_join(invitation("!r", [member("invite")], ME), everybody)
+    assert not accepts_invitation(invitation("!r", shown, ME), everybody)
+    assert accepts_invitation(invitation("!r", [member("invite")], ME), everybody)
 
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_an_invitation_that_names_two_is_followed_for_nobody(order: int) -> None:
     shown = [member("invite", by=one) for one in ("@anna:hs", "@mallory:else")]
-    assert not may_join(invitation("!r", shown[::order], ME), everybody)
+    assert not accepts_invitation(invitation("!r", shown[::order], ME), everybody)
 
 
 def test_only_what_others_do_to_the_bot_puts_it_out() -> None:
-    assert membership_change(member("leave", reason="x"), ME) == PutOut(
+    assert membership_change(member("leave", reason="x"), ME) == RemovedFromRoom(
         "@anna:hs", banned=False, reason="x"
     )
-    assert membership_change(member("ban"), ME) == PutOut("@anna:hs", banned=True, reason="")
+    assert membership_change(member("ban"), ME) == RemovedFromRoom(
+        "@anna:hs", banned=True, reason=""
+    )
     for event in (
         member("leave", by=ME),
         member("leave", of="@b:hs"),

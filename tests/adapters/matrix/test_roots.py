@@ -40,12 +40,12 @@ def test_a_torn_line_costs_nothing_but_itself(tmp_path: Path, torn: bytes) -> No
 
 def test_old_threads_are_forgotten(tmp_path: Path) -> None:
     path = tmp_path / "roots.jsonl"
-    lines = [f'["matrix::!room:${n}", "@anna:hs"]\n' for n in range(storage.OWNERS_KEPT + 10)]
+    lines = [f'["matrix::!room:${n}", "@anna:hs"]\n' for n in range(storage.MAX_OWNERS + 10)]
     path.write_text("".join(lines), encoding="utf-8")
     found = ThreadOwners(path)
     assert found.owner(thread(9)) == ""
     assert found.owner(thread(10)) == "@anna:hs"
-    assert len(path.read_text(encoding="utf-8").split()) == 2 * storage.OWNERS_KEPT
+    assert len(path.read_text(encoding="utf-8").split()) == 2 * storage.MAX_OWNERS
 
 
 def test_a_disk_that_takes_nothing_may_later(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ async def place(people: People, proxy: Proxy, tmp_path: Path) -> AsyncIterator[P
     at = Place(anna, bob, bot, room, root, elsewhere, proxy, stage)
     access = MatrixAccess(proxy.url, bot.id, bot.login.access_token)
     welcome, asks = partial(comes_into, door), partial(may_ask, "matrix", door)
-    async with MatrixChat(access, folder, welcome, may_ask=asks) as chat:
+    async with MatrixChat(access, folder, welcome, may_request=asks) as chat:
         listening = asyncio.create_task(chat.listen(at.deliver))
         await chat.show(session.thread, messages.approval_wanted(session).card)
         async with asyncio.timeout(SECONDS):

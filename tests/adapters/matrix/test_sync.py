@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.matrix.client import Backoff, SignedOut, pause_after
+from adapters.matrix.client import Backoff, SignedOut, retry_delay
 from adapters.matrix.events import MatrixEvent
 from bot.core.errors import Refused, Unavailable
 from tests.adapters.matrix.conftest import Talk
@@ -188,7 +188,7 @@ def test_waiting_begins_short_grows_and_ends_growing() -> None:
 def test_a_time_that_is_named_is_waited_for_unless_it_is_absurd(
     named: float | None, seconds: float
 ) -> None:
-    assert pause_after(2, Unavailable("Too many requests.", retry_after=named)) == seconds
+    assert retry_delay(2, Unavailable("Too many requests.", retry_after=named)) == seconds
 
 
 async def test_an_answer_that_was_lost_is_asked_for_again(far_talk: Talk, proxy: Proxy) -> None:
@@ -283,7 +283,7 @@ async def test_a_revoked_token_ends_the_listening_with_what_to_do(
 
 
 async def test_a_place_the_homeserver_does_not_know_is_told_with_what_to_do(talk: Talk) -> None:
-    talk.ear.bookmark().move("nonsense")
+    talk.ear.bookmark().advance("nonsense")
     async with talk.ear.open() as listening:
         await asyncio.wait({listening}, timeout=30)
         error = listening.exception()

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from adapters.demo.answers import DOUBTFUL, OVERSIZED, UNMET, UNPLANNED
+from adapters.demo.answers import MISSING_EXPORT, NEEDS_PERSON, NEVER_FINISHED, OVERSIZED
 from adapters.demo.texts import english, japanese
 from adapters.demo.work import TaskOrder
 from bot.core.states import TaskState
@@ -47,7 +47,8 @@ def played(call: Call) -> str:
 
 @pytest.mark.parametrize("language", BOTH)
 @pytest.mark.parametrize(
-    ("cues", "verdict"), [(OVERSIZED, "replan"), (UNMET, "continue"), (DOUBTFUL, "blocked")]
+    ("cues", "verdict"),
+    [(OVERSIZED, "replan"), (NEVER_FINISHED, "continue"), (NEEDS_PERSON, "blocked")],
 )
 def test_a_request_may_want_its_first_task_to_be_judged_otherwise(
     cues: tuple[str, ...], verdict: str, language: str
@@ -83,7 +84,7 @@ def test_a_task_is_cut_into_parts_each_of_which_the_played_agent_can_carry_out(
 @pytest.mark.parametrize("language", BOTH)
 def test_at_the_end_more_may_be_wanted_until_it_is_there(language: str) -> None:
     texts_ = english() if language == "en" else japanese()
-    request = cue(UNPLANNED, language)
+    request = cue(MISSING_EXPORT, language)
     reply = replied("final", request=request, tasks=[FIRST], not_done=[])
     assert reply["complete"] is False
     assert [one["name"] for one in reply["tasks"]] == [texts_.pieces["export"].title]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml.comments import CommentedMap
 
-from adapters.registry import ForgeFolder, documents
+from adapters.registry import ForgeRegistry, documents
 from adapters.registry.folder import RegistryFolder
 from bot.core.errors import PortError, Refused
 from bot.core.intent import Intent
@@ -19,8 +19,8 @@ GOOD = b"title: Good\n"
 
 
 @pytest.fixture
-def registry() -> ForgeFolder:
-    return ForgeFolder()
+def registry() -> ForgeRegistry:
+    return ForgeRegistry()
 
 
 def folder(top: Path, name: str = "intents") -> Path:
@@ -36,20 +36,20 @@ def outside(top: Path) -> Path:
     return secret
 
 
-async def told(registry: ForgeFolder, top: Path) -> tuple[list[str], str]:
+async def told(registry: ForgeRegistry, top: Path) -> tuple[list[str], str]:
     shelf = await registry.shelf(str(top))
     return [filed.intent.id for filed in shelf.intents], " ".join(shelf.problems)
 
 
 async def test_what_is_no_plain_file_is_told_and_the_rest_is_read(
-    registry: ForgeFolder, tmp_path: Path
+    registry: ForgeRegistry, tmp_path: Path
 ) -> None:
     here = folder(tmp_path)
     (here / "good.yaml").write_bytes(GOOD)
     (here / "link.yaml").symlink_to(outside(tmp_path) / "secret.yaml")
     os.mkfifo(here / "pipe.yaml")
     (here / "folder.yaml").mkdir()
-    (here / "huge.yaml").write_bytes(b"title: x\n" + b"# \n" * documents.LARGEST_INTENT)
+    (here / "huge.yaml").write_bytes(b"title: x\n" + b"# \n" * documents.MAX_INTENT_BYTES)
     ids, problems = await told(registry, tmp_path)
     assert ids == ["good"]
     for name in ("link", "pipe", "folder", "huge"):
@@ -58,7 +58,7 @@ async def test_what_is_no_plain_file_is_told_and_the_rest_is_read(
 
 @pytest.mark.parametrize("where", [".forge", ".forge/intents"])
 async def test_a_link_in_place_of_a_folder_is_not_followed(
-    registry: ForgeFolder, tmp_path: Path, where: str
+    registry: ForgeRegistry, tmp_path: Path, where: str
 ) -> None:
     secret = outside(tmp_path)
     (secret / "intents").mkdir()
@@ -76,7 +76,7 @@ async def test_a_link_in_place_of_a_folder_is_not_followed(
 
 @pytest.mark.covers("F-INTENT-ID")
 async def test_names_that_no_intent_can_have_are_told(
-    registry: ForgeFolder, tmp_path: Path
+    registry: ForgeRegistry, tmp_path: Path
 ) -> None:
     here = folder(tmp_path)
     odd = ["a b.yaml", "-rf.yaml", "x\n@here.yaml", f"{'x' * 150}.yaml", "y.yaml.yaml"]
@@ -99,7 +99,7 @@ async def test_names_that_no_intent_can_have_are_told(
     b"title: A\n---\ntitle: B\n",
 ])  # fmt: skip
 async def test_broken_yaml_is_told_and_left_untouched(
-    registry: ForgeFolder, tmp_path: Path, broken: bytes
+    registry: ForgeRegistry, tmp_path: Path, broken: bytes
 ) -> None:
     file = folder(tmp_path) / "broken.yaml"
     file.write_bytes(broken)
@@ -111,7 +111,7 @@ async def test_broken_yaml_is_told_and_left_untouched(
     assert file.read_bytes() == broken
 
 
-async def test_an_id_cannot_lead_out_of_its_folder(registry: ForgeFolder, tmp_path: Path) -> None:
+async def test_an_id_cannot_lead_out_of_its_folder(registry: ForgeRegistry, tmp_path: Path) -> None:
     outside(tmp_path)
     folder(tmp_path)
     for id in ("../secret", "/etc/x", "a/b", "", "..", "a\0b"):
@@ -120,7 +120,7 @@ async def test_an_id_cannot_lead_out_of_its_folder(registry: ForgeFolder, tmp_pa
 
 
 async def test_what_somebody_takes_away_while_it_is_changed_is_told(
-    registry: ForgeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    registry: ForgeRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there = folder(tmp_path) / "good.yaml"
     there.write_bytes(GOOD)
@@ -144,7 +144,7 @@ def test_what_is_gone_was_moved_before(tmp_path: Path) -> None:
 
 @pytest.mark.covers("F-DRAFT-2")
 async def test_a_draft_is_moved_where_it_can_be_found_again(
-    registry: ForgeFolder, tmp_path: Path
+    registry: ForgeRegistry, tmp_path: Path
 ) -> None:
     here = folder(tmp_path, "intent-drafts")
     for text in ("one", "two"):
@@ -156,7 +156,7 @@ async def test_a_draft_is_moved_where_it_can_be_found_again(
 
 
 async def test_a_draft_and_an_intent_of_one_name_and_content_are_two_things(
-    registry: ForgeFolder, tmp_path: Path
+    registry: ForgeRegistry, tmp_path: Path
 ) -> None:
     (folder(tmp_path) / "x.md.yaml").write_bytes(GOOD)
     (folder(tmp_path, "intent-drafts") / "x.md").write_bytes(GOOD)
@@ -166,7 +166,7 @@ async def test_a_draft_and_an_intent_of_one_name_and_content_are_two_things(
 
 
 async def test_a_draft_that_is_still_being_written_stays(
-    registry: ForgeFolder, tmp_path: Path
+    registry: ForgeRegistry, tmp_path: Path
 ) -> None:
     here = folder(tmp_path, "intent-drafts")
     (here / "idea.md").write_text("one")
@@ -191,7 +191,9 @@ async def test_a_draft_needs_no_front_matter(text: str, title: str, type: str, b
 
 
 @pytest.mark.covers("F-DRAFT-1")
-async def test_an_unreadable_draft_is_told_and_stays(registry: ForgeFolder, tmp_path: Path) -> None:
+async def test_an_unreadable_draft_is_told_and_stays(
+    registry: ForgeRegistry, tmp_path: Path
+) -> None:
     here = folder(tmp_path, "intent-drafts")
     (here / "odd.md").write_text("---\nrisk: enormous\n---\nDo it\n")
     (here / "empty.md").write_text("\n\n")
@@ -202,7 +204,7 @@ async def test_an_unreadable_draft_is_told_and_stays(registry: ForgeFolder, tmp_
 
 
 async def test_a_file_in_place_of_the_folder_is_refused(
-    registry: ForgeFolder, tmp_path: Path
+    registry: ForgeRegistry, tmp_path: Path
 ) -> None:
     (tmp_path / ".forge").write_text("a file")
     with pytest.raises(Refused, match="no folder"):
@@ -210,7 +212,7 @@ async def test_a_file_in_place_of_the_folder_is_refused(
 
 
 async def test_a_checkout_that_is_gone_is_refused_or_empty(
-    registry: ForgeFolder, tmp_path: Path
+    registry: ForgeRegistry, tmp_path: Path
 ) -> None:
     assert (await registry.shelf(str(tmp_path / "gone"))).intents == ()
     with pytest.raises(PortError):

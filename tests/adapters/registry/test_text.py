@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.registry import ForgeFolder, documents
+from adapters.registry import ForgeRegistry, documents
 from adapters.registry.folder import RegistryFolder
 from adapters.registry.yaml_text import BrokenError, edit_mapping
 from bot.core.errors import PortError
@@ -119,7 +119,7 @@ class Editor(RegistryFolder):
         super().replace(name, content, was=was, limit=limit)
 
 
-class Edited(ForgeFolder):
+class Edited(ForgeRegistry):
     def _folder(self, repository: str, *within: str) -> RegistryFolder:
         return Editor(repository, *within)
 
@@ -149,7 +149,7 @@ async def test_who_saves_without_an_end_is_not_written_over(tmp_path: Path) -> N
             path.write_bytes(path.read_bytes() + b"# more\n")
             RegistryFolder.replace(self, name, content, was=was, limit=limit)
 
-    class Reedited(ForgeFolder):
+    class Reedited(ForgeRegistry):
         def _folder(self, repository: str, *within: str) -> RegistryFolder:
             return Restless(repository, *within)
 
@@ -165,7 +165,7 @@ async def test_observations_of_people_stay_as_they_wrote_them(tmp_path: Path) ->
     file.parent.mkdir()
     mine = "# mine\n- content: 'Slow'   # very\n  evidence: []\n  mood: bad\n"
     file.write_text(mine)
-    registry = ForgeFolder()
+    registry = ForgeRegistry()
     new = Observation(id="o2", content="Dead: code", source=Observer.AUDIT)
     await registry.observe(str(tmp_path), [new])
     assert file.read_text().startswith(mine)

@@ -202,7 +202,7 @@ async def test_with_a_worktree_of_the_bots_go_the_homes_of_those_who_worked_ther
     await jail.ran(sandbox.around(("true",), str(jail.other), SandboxPaths()))
     homes = jail.bot_home / "homes"
     assert len([*homes.glob("*/agent"), *homes.glob("*/commands")]) == 3
-    worktrees = GitWorktrees(jail.bot_home, let_go=sandbox.let_go)
+    worktrees = GitWorktrees(jail.bot_home, on_removed=sandbox.let_go)
     removal = await worktrees.remove(str(jail.top), str(jail.work), "agent/work", None)
     assert removal.worktree_gone
     assert [one.name for one in homes.glob("*/*")] == ["agent"]

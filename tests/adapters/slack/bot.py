@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from adapters.posting import Turns
+from adapters.posting import WriteTurns
 from adapters.slack.chat import SlackChat
 from adapters.slack.client import SlackAccess
 from adapters.slack.connection import SocketTiming
@@ -121,7 +121,7 @@ class Bot:
             "places": [channels[0], f"{TEAM}:dm"],
             "shared": channels,
             "rhythm": QUICK,
-            "turns": Turns(),
+            "turns": WriteTurns(),
             "between_edits": 0,
             "may_ask": members,
             "now": lambda: self.clock,

@@ -11,7 +11,7 @@ import signal
 import sys
 from pathlib import Path
 
-from adapters.files import keep_private
+from adapters.files import set_private_umask
 from adapters.store import JournalStore
 from bot.core.errors import Unavailable
 from bot.core.projections.records import Record
@@ -43,7 +43,7 @@ def wanted(number: int) -> Record:
 
 def save(home: Path) -> None:
     signal.sigwait({signal.SIGUSR1})
-    keep_private(home)
+    set_private_umask(home)
     store = JournalStore(home, export_delay=0)
     store.load()
     for number in range(FIRST, LAST + 1):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from adapters.store import TaskLogFiles
-from adapters.store.evidence import RAW_LIMIT, EvidenceFiles, OutputBounds, OutputLimits
+from adapters.store.evidence import RAW_LIMIT, EvidenceFiles, OutputLimits, OutputQuotas
 from bot.core.errors import Unavailable
 from bot.core.evidence import Artifact, Evidence
 from bot.core.masking import Masker
@@ -228,7 +228,7 @@ def aged(path: Path, days: float) -> Path:
 
 
 def tidy(home: Path, **bounds: int) -> None:
-    OutputLimits(home, lambda: NOW, OutputBounds(**bounds)).tidy()  # type: ignore[arg-type]
+    OutputLimits(home, lambda: NOW, OutputQuotas(**bounds)).tidy()  # type: ignore[arg-type]
 
 
 def left(home: Path) -> set[str]:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from adapters.files import Disk
 from adapters.store import JournalStore
-from adapters.store.journal import SLACK_BYTES
+from adapters.store.journal import REWRITE_MARGIN_BYTES
 from bot.core.errors import Refused, Unavailable
 from bot.core.projections.records import Record
 from bot.core.session import SCHEMA, Speaker
@@ -106,7 +106,7 @@ def test_a_journal_does_not_grow_for_ever(tmp_path: Path) -> None:
     for number in range(30):
         living.session.plan.change_request = str(number).ljust(100_000, ".")
         store.save(living)
-        assert journal(tmp_path).stat().st_size < SLACK_BYTES + 250_000
+        assert journal(tmp_path).stat().st_size < REWRITE_MARGIN_BYTES + 250_000
     assert a_store(tmp_path).load() == [living]
 
 
@@ -259,13 +259,13 @@ def test_a_full_disk_does_not_hinder_a_journal_from_growing_on(tmp_path: Path) -
     for number in range(7):
         living.session.plan.change_request = str(number).ljust(400_000, ".")
         store.save(living)
-    assert journal(tmp_path).stat().st_size > 2 * SLACK_BYTES
+    assert journal(tmp_path).stat().st_size > 2 * REWRITE_MARGIN_BYTES
     temporary.rmdir()
     living.session.plan.change_request = "short"
     for _ in range(4):
         living.session.plan.change_request += "x" * 400_000
         store.save(living)
-    assert journal(tmp_path).stat().st_size < 3 * SLACK_BYTES
+    assert journal(tmp_path).stat().st_size < 3 * REWRITE_MARGIN_BYTES
     assert a_store(tmp_path).load() == [living]
 
 

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import pytest
 
-from adapters.files import LARGEST_FILE, Disk
+from adapters.files import MAX_FILE_BYTES, Disk
 from adapters.store import JournalStore, session_archive
 from bot.core.migrations import MIGRATIONS, Migration, SavedRow, migrate_rows, migrate_session
 from bot.core.session import SCHEMA, Session
@@ -416,7 +416,7 @@ def test_what_would_fill_the_memory_or_never_end_is_left_alone_and_hurts_no_othe
     path = home / "sessions" / ending
     if kind == "huge":
         path.touch()
-        os.truncate(path, LARGEST_FILE + 1)  # it takes no room
+        os.truncate(path, MAX_FILE_BYTES + 1)  # it takes no room
     elif kind == "pipe":
         os.mkfifo(path)
     else:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from adapters.files import Disk, keep_private
+from adapters.files import Disk, set_private_umask
 from adapters.store import InstanceLock, JournalStore, ReplFile
 from adapters.store.state_files import BindingsFile
 from bot.core.errors import Refused, Unavailable
@@ -60,7 +60,7 @@ def test_everything_under_home_is_its_owners_alone(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("open_umask")
 def test_keeping_private_closes_a_home_that_was_open(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-    keep_private(tmp_path)
+    set_private_umask(tmp_path)
     (tmp_path / "anything").touch()
     assert modes(tmp_path) == {("directory", "0o700"), ("file", "0o600")}
 

@@ -12,11 +12,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from adapters.tmux import TmuxPanes
-from adapters.tmux.dialog_watcher import ScreenPace
+from adapters.tmux.dialog_watcher import ScreenTiming
 from adapters.tmux.watch import Watch
 from bot.core.runs import Launch
 
-QUICK = ScreenPace(again=0.1, apart=0.1)
+QUICK = ScreenTiming(again=0.1, apart=0.1)
 """Two looks still have to agree, and what takes its time still may."""
 
 
@@ -44,7 +44,7 @@ class Tmux:
         grace: float = 0.4,
         patience: float = 1.0,
         watch: Watch | None = None,
-        pace: ScreenPace = QUICK,
+        pace: ScreenTiming = QUICK,
     ) -> TmuxPanes:
         made = TmuxPanes(
             self.socket_name,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.tmux.server import ControlClient, quoted
+from adapters.tmux.server import ControlClient, quote_argument
 from bot.core.errors import Refused
 from bot.core.runs import Launch
 from tests.adapters.tmux.own_server import SLEEPS, Tmux, until
@@ -156,10 +156,10 @@ async def test_only_the_very_block_that_was_opened_is_closed(tmp_path: Path) -> 
         "any",
         {"PATH": os.environ["PATH"]},
         tmp_path,
-        heard=news.append,
-        lost=news.clear,
+        on_notification=news.append,
+        on_lost=news.clear,
     )
-    answers = await asyncio.gather(client.ask("one"), client.ask("two"))
+    answers = await asyncio.gather(client.run("one"), client.run("two"))
     await client.close()
     assert answers == [["%end 5 6 1", "%begin 5 8 1", f"'{asked}'"] for asked in ("one", "two")]
     assert set(news) == {"%news"}
@@ -168,14 +168,14 @@ async def test_only_the_very_block_that_was_opened_is_closed(tmp_path: Path) -> 
 @pytest.mark.parametrize("argument", ["a\nkill-server", "a\0b"])
 def test_an_argument_cannot_become_a_second_command(argument: str) -> None:
     with pytest.raises(Refused):
-        quoted(argument)
+        quote_argument(argument)
 
 
 async def test_a_question_may_hold_any_character_tmux_gives_a_meaning(server: Tmux) -> None:
     panes = server.panes()
     odd = 'it\'s; "$HOME" `x` \\ ~ {a} #{l:x} 日本'
     await panes.start("run-1", str(server.worktree), SLEEPS, odd)
-    assert quoted("it's") == "'it'\\''s'"
+    assert quote_argument("it's") == "'it'\\''s'"
     assert await panes.names() == ("run-1",)
 
 

@@ -354,7 +354,7 @@ NEEDS: dict[str, object] = {
     ({"type": "permission.asked", "title": "Shell command"}, "Shell command"),
 ])  # fmt: skip
 def test_a_hook_says_that_something_is_asked(hook: dict[str, object], says: str) -> None:
-    hint = latest_hint([("1.json", hook)], heeded="")
+    hint = latest_hint([("1.json", hook)], handled="")
     assert hint is not None
     assert hint.says == says
 
@@ -367,19 +367,19 @@ def test_a_hook_says_that_something_is_asked(hook: dict[str, object], says: str)
     {},
 ])  # fmt: skip
 def test_other_hooks_ask_nothing(hook: dict[str, object]) -> None:
-    assert latest_hint([("1.json", hook)], heeded="") is None
+    assert latest_hint([("1.json", hook)], handled="") is None
 
 
 @pytest.mark.parametrize("event", ["Stop", "StopFailure", "UserPromptSubmit", "SessionEnd"])
 def test_an_agent_that_has_gone_on_asks_no_more(event: str) -> None:
     hooks = [("1.json", PERMISSION), ("2.json", {"hook_event_name": event})]
-    assert latest_hint(hooks, heeded="") is None
-    assert latest_hint([*hooks, ("3.json", NEEDS)], heeded="") is not None
+    assert latest_hint(hooks, handled="") is None
+    assert latest_hint([*hooks, ("3.json", NEEDS)], handled="") is not None
 
 
 def test_what_was_heeded_is_not_heard_again() -> None:
     hooks = [("1.json", PERMISSION), ("2.json", NEEDS)]
-    hint = latest_hint(hooks, heeded="1.json")
+    hint = latest_hint(hooks, handled="1.json")
     assert hint is not None
     assert hint.name == "2.json"
-    assert latest_hint(hooks, heeded="2.json") is None
+    assert latest_hint(hooks, handled="2.json") is None

@@ -15,9 +15,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.tmux.screens import TRANSCRIPT, fit_transcript, last_lines, readable, typeable
-from adapters.tmux.spool import MOST_HOOKS, LaunchRecord, Spool, SpoolReport, recorded_end
-from adapters.tmux.terminal import LARGEST_OUTPUT, PaneOutput
+from adapters.tmux.screens import (
+    MAX_TRANSCRIPT_BYTES,
+    fit_transcript,
+    last_lines,
+    sanitize_input,
+    sanitize_screen,
+)
+from adapters.tmux.spool import MAX_HOOKS, LaunchRecord, Spool, SpoolReport, recorded_end
+from adapters.tmux.terminal import MAX_OUTPUT_BYTES, PaneOutput
 from adapters.tmux.watch import Watch
 from bot.core.errors import Unavailable
 from bot.core.runs import CompletionSource, Launch
@@ -55,11 +61,11 @@ def test_whatever_stands_in_a_files_place_is_as_if_there_were_none(
 
 
 def test_of_hooks_without_number_the_last_ones_are_heard(spool: Spool) -> None:
-    for number in range(2 * MOST_HOOKS):
+    for number in range(2 * MAX_HOOKS):
         (spool.path / f"{number:06}.json").write_text(json.dumps({"event": "Notification"}))
     (spool.path / "999999.json").write_text(json.dumps({"event": "Stop"}))
     heard = list(spool.named_hooks())
-    assert (len(heard), heard[-1]) == (MOST_HOOKS, ("999999.json", {"event": "Stop"}))
+    assert (len(heard), heard[-1]) == (MAX_HOOKS, ("999999.json", {"event": "Stop"}))
     assert [name for name, _ in heard] == sorted(name for name, _ in heard)
 
 
@@ -92,12 +98,12 @@ async def test_a_folder_that_was_removed_under_others_is_looked_at(tmp_path: Pat
     folder = tmp_path / "run-1"
     folder.mkdir()
     watch = Watch(sweep=300, poll=0.01)
-    with watch.on(folder, 0) as first:
+    with watch.watch_run(folder, 0) as first:
         shutil.rmtree(folder)
         assert await first.wait()  # its removal is news itself
         await asyncio.sleep(0)
         folder.mkdir()
-        with watch.on(folder, 0) as second:
+        with watch.watch_run(folder, 0) as second:
             assert not await second.wait()
     watch.close()
 
@@ -138,10 +144,10 @@ def test_asking_for_pasted_text_is_seen_however_it_is_cut(tmp_path: Path, cut: i
 def test_output_that_grew_beyond_measure_is_read_at_its_end_and_begun_anew(spool: Spool) -> None:
     output = PaneOutput(spool.output, MARKER)
     spool.output.write_text("")
-    os.truncate(spool.output, 3 * LARGEST_OUTPUT)
+    os.truncate(spool.output, 3 * MAX_OUTPUT_BYTES)
     output.read()
-    assert (output.done, output.position) == (False, 3 * LARGEST_OUTPUT)
-    output.shorten()
+    assert (output.done, output.position) == (False, 3 * MAX_OUTPUT_BYTES)
+    output.truncate()
     assert (spool.output.stat().st_size, output.position) == (0, 0)
     spool.output.write_text(f"{MARKER}\r\n")
     output.read()
@@ -154,9 +160,9 @@ def test_what_an_agent_puts_in_its_place_empties_no_file_and_keeps_nobody_waitin
 ) -> None:
     (tmp_path / "precious").write_text("somebody's work")
     spool.output.symlink_to(tmp_path / "precious") if planted == "link" else os.mkfifo(spool.output)
-    output = PaneOutput(spool.output, MARKER, LARGEST_OUTPUT + 1)
+    output = PaneOutput(spool.output, MARKER, MAX_OUTPUT_BYTES + 1)
     output.read()
-    output.shorten()
+    output.truncate()
     assert not output.done
     assert (tmp_path / "precious").read_text() == "somebody's work"
 
@@ -167,8 +173,8 @@ def test_what_an_agent_puts_in_its_place_empties_no_file_and_keeps_nobody_waitin
 @given(st.text())
 def test_nothing_that_is_read_or_typed_can_steer_a_terminal(text: str) -> None:
     plain = [c for c in text if c in "\n\t" or (ord(c) >= 0x20 and not 0x7F <= ord(c) <= 0x9F)]
-    assert typeable(text) == "".join(plain)
-    left = set(readable(text))
+    assert sanitize_input(text) == "".join(plain)
+    left = set(sanitize_screen(text))
     assert left <= set(plain)
     assert not left & set("\u200b\u200d\u202e\u2066\ufeff"), "nor turn the text around"
 
@@ -179,16 +185,16 @@ def test_the_last_lines_are_those_with_something_on_them() -> None:
 
 
 def test_of_a_long_transcript_the_beginning_and_the_end_are_kept_in_whole_lines() -> None:
-    short = b"x" * (TRANSCRIPT - 1) + b"\n"
+    short = b"x" * (MAX_TRANSCRIPT_BYTES - 1) + b"\n"
     assert fit_transcript(short) == short
     lines = [f"line {number}\n".encode() for number in range(400_000)]
     text = b"".join(lines)
     kept = fit_transcript(text)
-    assert len(kept) <= TRANSCRIPT < len(text)
+    assert len(kept) <= MAX_TRANSCRIPT_BYTES < len(text)
     told = kept.splitlines(keepends=True)
     [place] = [n for n, line in enumerate(told) if b"left out" in line]
     begin, end = told[:place], told[place + 1 :]
     assert (begin, end) == (lines[:place], lines[-len(end) :])
     assert sum(map(len, begin + end)) + int(told[place].split()[1]) == len(text)
-    for endless in (b"x" * (3 * TRANSCRIPT), b"x" * (3 * TRANSCRIPT) + b"\n"):
-        assert TRANSCRIPT // 2 < len(fit_transcript(endless)) <= TRANSCRIPT
+    for endless in (b"x" * (3 * MAX_TRANSCRIPT_BYTES), b"x" * (3 * MAX_TRANSCRIPT_BYTES) + b"\n"):
+        assert MAX_TRANSCRIPT_BYTES // 2 < len(fit_transcript(endless)) <= MAX_TRANSCRIPT_BYTES

@@ -163,14 +163,14 @@ class Bot:
     async def hears(self, *events: Json) -> None:
         """What a sync tells of the room, taken as `Sync` takes it."""
         told = news(*events)
-        self.machine.take(told)
+        self.machine.process_sync(told)
         answer = SyncResponse.from_dict(told)
         assert isinstance(answer, SyncResponse)
         await self.client.receive_response(answer)
 
     def takes(self, *events: Json) -> None:
         """What is sent to its device."""
-        self.machine.take({"to_device": {"events": list(events)}})
+        self.machine.process_sync({"to_device": {"events": list(events)}})
 
     async def writes(self) -> str:
         """Something into the room: the name of the key it is sealed with."""
@@ -199,7 +199,7 @@ async def bot_in_a_room(folder: Path) -> AsyncGenerator[Bot]:
     )
     encrypted = {**joins(ALICE), "type": "m.room.encryption", "state_key": ""}
     encrypted["content"] = {"algorithm": MEGOLM}
-    rooms.noticed(news(encrypted))
+    rooms.note_encryption(news(encrypted))
     await bot.hears(encrypted, joins(BOT), joins(ALICE), joins(EVE))
     try:
         yield bot

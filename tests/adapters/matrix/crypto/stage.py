@@ -68,7 +68,7 @@ class Secret:
     async def there(self) -> AsyncGenerator[MatrixChat]:
         """The bot is there, and listens to nobody."""
         chat = MatrixChat(
-            self.access, self.folder, everywhere, patience=QUICK, by_words=self.by_words
+            self.access, self.folder, everywhere, backoff=QUICK, typed_verbs=self.by_words
         )
         async with chat:
             yield chat
@@ -161,7 +161,7 @@ class Ear:
             bookmark,
             self._hear,
             poll=0.2,
-            patience=QUICK,
+            backoff=QUICK,
             decryptor=unsealing,
         )
         task = asyncio.create_task(sync.run())

@@ -348,8 +348,8 @@ async def test_what_another_homeserver_sends_to_it_may_have_any_shape(
         withheld: list[object] = []
         machine.withheld = lambda _, content: withheld.append(content["code"])
         for events in ([*whole, *odd], *odd):
-            machine.take({"to_device": {"events": events}})
-        machine.take({"to_device": "words"})
+            machine.process_sync({"to_device": {"events": events}})
+        machine.process_sync({"to_device": "words"})
         sound = {"type": "m.room_key.withheld", "sender": "@eve:far", "content": {"code": "why"}}
-        machine.take({"to_device": {"events": [*whole, sound]}})
+        machine.process_sync({"to_device": {"events": [*whole, sound]}})
     assert withheld == ["why"]

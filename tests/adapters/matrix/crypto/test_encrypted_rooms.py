@@ -15,7 +15,7 @@ from adapters.matrix.crypto.encrypted_rooms import ENCRYPTION_EVENT, EncryptedRo
 def told_of(path: Path, told: dict[str, Any]) -> EncryptedRooms:
     """It has no way to ask a homeserver."""
     rooms = EncryptedRooms(cast("ClientApi", None), path / "rooms.jsonl")
-    rooms.noticed(told)
+    rooms.note_encryption(told)
     return rooms
 
 
@@ -53,4 +53,4 @@ async def test_how_long_a_key_is_used_is_kept_within_bounds(
     ],
 )
 def test_what_has_another_shape_tells_of_no_room(tmp_path: Path, told: dict[str, Any]) -> None:
-    assert not told_of(tmp_path, told).knows("!room")
+    assert not told_of(tmp_path, told).is_known_encrypted("!room")

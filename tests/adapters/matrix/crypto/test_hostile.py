@@ -66,7 +66,7 @@ async def test_what_nobody_has_signed_of_a_device_is_not_looked_at(
     bot.there.add(Device(EVE), Device(EVE).keys())
     eves = bot.there.owners[EVE, "D"]
     bot.there.add(eves, eves.keys(unsigned=unsigned))
-    await bot.machine.keep_up()
+    await bot.machine.send_pending()
     assert {one.user_id for one in bot.machine.olm.device_store} >= {ALICE, EVE}
 
 
@@ -74,7 +74,7 @@ async def test_a_key_that_not_all_can_read_spoils_no_other(bot: Bot) -> None:
     eves = Device(EVE)
     odd = with_bits_that_mean_nothing(eves.signing)
     bot.there.add(eves, eves.keys(odd))
-    await bot.machine.keep_up()
+    await bot.machine.send_pending()
     await bot.writes()
     assert (bot.there.told(ALICE), bot.there.told(EVE)) == (1, 0)
 
@@ -82,13 +82,13 @@ async def test_a_key_that_not_all_can_read_spoils_no_other(bot: Bot) -> None:
 async def test_of_one_person_only_so_many_devices_are_looked_at(bot: Bot) -> None:
     for number in range(120):
         bot.there.add(Device(EVE, f"D{number}"))
-    await bot.machine.query([EVE])
+    await bot.machine.query_devices([EVE])
     assert len(bot.machine.olm.device_store[EVE]) == 100
 
 
 async def test_an_old_answer_brings_no_device_back(bot: Bot) -> None:
     """Alice's was stolen and logged out, while somebody's words made the bot ask for her devices."""
-    await bot.machine.keep_up()
+    await bot.machine.send_pending()
     answered = asyncio.Event()
 
     async def slowly(path: str) -> None:
@@ -96,11 +96,11 @@ async def test_an_old_answer_brings_no_device_back(bot: Bot) -> None:
             await answered.wait()
 
     bot.there.meanwhile = slowly
-    asking = asyncio.create_task(bot.machine.query([ALICE]))
+    asking = asyncio.create_task(bot.machine.query_devices([ALICE]))
     await asyncio.sleep(0)
     bot.there.devices[ALICE] = {}
     bot.machine.olm.users_for_key_query.add(ALICE)
-    keeping_up = asyncio.create_task(bot.machine.keep_up())
+    keeping_up = asyncio.create_task(bot.machine.send_pending())
     await asyncio.sleep(0)
     answered.set()
     await asyncio.gather(asking, keeping_up)
@@ -114,13 +114,13 @@ async def test_who_could_not_be_asked_about_is_asked_about_again(bot: Bot) -> No
 
     bot.there.meanwhile = away
     with pytest.raises(Unavailable):
-        await bot.machine.query()
+        await bot.machine.query_devices()
     assert {ALICE, EVE} <= bot.machine.olm.users_for_key_query
 
 
 async def test_whose_homeserver_is_away_is_asked_about_again(bot: Bot) -> None:
     del bot.there.devices[EVE]
-    await bot.machine.query()
+    await bot.machine.query_devices()
     assert bot.machine.olm.users_for_key_query - {BOT} == {EVE}
 
 
@@ -215,7 +215,7 @@ async def test_while_people_come_and_go_nothing_is_said(bot: Bot) -> None:
 async def test_what_nobody_can_read_is_broken(bot: Bot, plain: str) -> None:
     alice, key = bot.there.owners[ALICE, "D"], vodozemac.GroupSession()
     bot.takes(alice.gives(bot.machine, key))
-    assert await bot.opener.open(ROOM, alice.says(key, plain)) is Undecryptable.BROKEN
+    assert await bot.opener.decrypt(ROOM, alice.says(key, plain)) is Undecryptable.BROKEN
 
 
 async def test_what_is_opened_can_be_written_down(bot: Bot) -> None:
@@ -226,7 +226,7 @@ async def test_what_is_opened_can_be_written_down(bot: Bot) -> None:
         deep = [deep]
     root = {"rel_type": "m.thread", "event_id": "$\ud800"}
     plain = said("half \ud800", deep=deep, **{"m.relates_to": root})
-    opened = await bot.opener.open(ROOM, alice.says(key, plain))
+    opened = await bot.opener.decrypt(ROOM, alice.says(key, plain))
     assert text_of(opened) == (ALICE, "half ?")
     json.dumps(opened, ensure_ascii=False).encode()
 
@@ -237,15 +237,15 @@ async def test_who_passes_a_key_on_silences_nobody(bot: Bot) -> None:
     key = vodozemac.GroupSession()
     first, alices = key.session_key.to_base64(), alice.gives(bot.machine, key)
     word = alice.says(key, said("stop"), "$alice")
-    await bot.machine.query([ALICE, EVE])
+    await bot.machine.query_devices([ALICE, EVE])
     bot.takes(eve.gives(bot.machine, key, first=first))
-    assert await bot.opener.open(ROOM, word) is Undecryptable.NO_KEY
+    assert await bot.opener.decrypt(ROOM, word) is Undecryptable.NO_KEY
     repeated = {**word, "sender": EVE, "event_id": "$eve"}
-    assert text_of(await bot.opener.open(ROOM, repeated)) == (EVE, "stop")
+    assert text_of(await bot.opener.decrypt(ROOM, repeated)) == (EVE, "stop")
     bot.takes(alices)
-    assert text_of(await bot.opener.open(ROOM, word)) == (ALICE, "stop")
+    assert text_of(await bot.opener.decrypt(ROOM, word)) == (ALICE, "stop")
     again = {**word, "event_id": "$again"}
-    assert await bot.opener.open(ROOM, again) is Undecryptable.FORGED
+    assert await bot.opener.decrypt(ROOM, again) is Undecryptable.FORGED
 
 
 async def test_a_homeserver_that_does_not_tell_of_devices_ends_nothing(bot: Bot) -> None:
@@ -255,7 +255,7 @@ async def test_a_homeserver_that_does_not_tell_of_devices_ends_nothing(bot: Bot)
     alice, key = bot.there.owners[ALICE, "D"], vodozemac.GroupSession()
     bot.takes(alice.gives(bot.machine, key))
     bot.there.meanwhile = refuses
-    assert await bot.opener.open(ROOM, alice.says(key, said())) is Undecryptable.STRANGER
+    assert await bot.opener.decrypt(ROOM, alice.says(key, said())) is Undecryptable.STRANGER
 
 
 def test_what_comes_from_no_device_is_not_kept(bot: Bot) -> None:
@@ -271,5 +271,5 @@ def test_what_comes_from_no_device_is_not_kept(bot: Bot) -> None:
     "counts", [None, [], {"signed_curve25519": "x"}, {"signed_curve25519": -3}]
 )
 def test_how_many_keys_are_left_is_a_number(bot: Bot, counts: object) -> None:
-    bot.machine.take({"device_one_time_keys_count": counts})
+    bot.machine.process_sync({"device_one_time_keys_count": counts})
     assert bot.machine.olm.uploaded_key_count == 0

@@ -56,16 +56,16 @@ async def heard(bot: Bot, device: Device) -> bool:
     bot.takes(device.gives(bot.machine, key))
     content = {"msgtype": "m.text", "body": "approve"}
     plain = json.dumps({"room_id": ROOM, "type": "m.room.message", "content": content})
-    opened = await bot.opener.open(ROOM, device.says(key, plain))
+    opened = await bot.opener.decrypt(ROOM, device.says(key, plain))
     assert isinstance(opened, dict) or opened is Undecryptable.STRANGER
     return isinstance(opened, dict)
 
 
 async def reads(bot: Bot, device: Device) -> bool:
     """Whether it is given the key of what the bot says next."""
-    await bot.machine.query([device.user])
+    await bot.machine.query_devices([device.user])
     before = len(bot.there.sent)
-    bot.machine.give_up_key(ROOM)
+    bot.machine.discard_room_key(ROOM)
     await bot.writes()
     given = (messages.get(device.user, {}) for messages in bot.there.sent[before:])
     return any(device.id in devices for devices in given)
@@ -90,7 +90,7 @@ async def test_one_that_the_homeserver_has_made_up_neither_reads_nor_is_heard(bo
 
 async def test_nor_one_that_it_has_signed_itself(bot: Bot) -> None:
     shown(bot, alices(bot))
-    await bot.machine.query([ALICE])
+    await bot.machine.query_devices([ALICE])
     other = Identity(ALICE)
     ghost = bot.there.add(Device(ALICE, "GHOST"))
     bot.there.add(ghost, other.signs(ghost.keys()))
@@ -109,17 +109,17 @@ async def test_who_has_never_shown_an_identity_is_heard_on_every_device(bot: Bot
     second = bot.there.add(Device(ALICE, "SECOND"))
     assert await heard(bot, second)
     assert await reads(bot, second)
-    assert not bot.machine.owners.knows(ALICE)
+    assert not bot.machine.owners.has_identity(ALICE)
 
 
 async def test_devices_from_before_somebody_had_an_identity_count_no_more(bot: Bot) -> None:
     old = bot.there.add(Device(ALICE, "OLD"))
     assert await heard(bot, old)
     shown(bot, alices(bot))
-    await bot.machine.query([ALICE])
+    await bot.machine.query_devices([ALICE])
     assert not await heard(bot, old)
     del bot.there.devices[ALICE]["OLD"]
-    await bot.machine.query([ALICE])
+    await bot.machine.query_devices([ALICE])
     assert not await heard(bot, old)
 
 
@@ -129,7 +129,7 @@ async def test_what_becomes_of_a_device_has_another_key_made(bot: Bot) -> None:
     keys = [await bot.writes()]
     for payload in (identity.signs(new.keys()), new.keys(), identity.signs(new.keys())):
         bot.there.add(new, payload)
-        await bot.machine.query([ALICE])
+        await bot.machine.query_devices([ALICE])
         keys.append(await bot.writes())
         assert await heard(bot, new) is (payload != new.keys())
     assert len(set(keys)) == 4
@@ -140,12 +140,12 @@ async def test_what_becomes_of_a_device_has_another_key_made(bot: Bot) -> None:
 async def test_nor_while_a_key_is_given_away(bot: Bot) -> None:
     second = Device(ALICE, "SECOND")
     shown(bot, alices(bot), second)
-    await bot.machine.query([ALICE])
+    await bot.machine.query_devices([ALICE])
 
     async def meanwhile(path: str) -> None:
         if path.startswith("sendToDevice") and bot.there.devices[ALICE]["SECOND"] != second.keys():
             bot.there.add(second)
-            await bot.machine.query([ALICE])
+            await bot.machine.query_devices([ALICE])
 
     bot.there.meanwhile = meanwhile
     await bot.writes()
@@ -157,7 +157,7 @@ async def test_while_another_identity_is_told_of_only_devices_from_before_count(
     bot: Bot, caplog: pytest.LogCaptureFixture
 ) -> None:
     shown(bot, alices(bot))
-    await bot.machine.query([ALICE])
+    await bot.machine.query_devices([ALICE])
     new = Device(ALICE, "NEW")
     with caplog.at_level(logging.WARNING):
         shown(bot, alices(bot), new)
@@ -172,7 +172,7 @@ async def test_while_another_identity_is_told_of_only_devices_from_before_count(
 
 async def test_an_identity_that_is_told_of_no_more_is_still_theirs(bot: Bot) -> None:
     shown(bot, alices(bot))
-    await bot.machine.query([ALICE])
+    await bot.machine.query_devices([ALICE])
     del bot.there.identities[ALICE]
     ghost = bot.there.add(Device(ALICE, "GHOST"))
     assert not await heard(bot, ghost)
@@ -184,7 +184,7 @@ async def test_whoever_runs_the_bot_can_let_somebody_have_another_one(
     bot: Bot, tmp_path: Path
 ) -> None:
     shown(bot, alices(bot))
-    await bot.machine.query([ALICE])
+    await bot.machine.query_devices([ALICE])
     new = Device(ALICE, "NEW")
     shown(bot, alices(bot), new)
     assert not await heard(bot, new)
@@ -208,8 +208,8 @@ async def test_it_is_remembered_over_a_start(tmp_path: Path) -> None:
     with (tmp_path / IDENTITIES_FILE).open("a") as file:
         file.write('["@eve:x", "half a')
     async with bot_in_a_room(tmp_path) as bot:
-        assert bot.machine.owners.knows(ALICE)
-        assert not bot.machine.owners.knows(EVE)
+        assert bot.machine.owners.has_identity(ALICE)
+        assert not bot.machine.owners.has_identity(EVE)
         bot.there.devices[ALICE] = {}
         for device in (alice, ghost):
             bot.there.add(device)
@@ -220,9 +220,9 @@ async def test_it_is_remembered_over_a_start(tmp_path: Path) -> None:
 async def test_a_name_that_was_taken_before_gets_nobody_in(bot: Bot) -> None:
     """The homeserver gives its own device the name that Alice's next one is to have."""
     ghost = bot.there.add(Device(ALICE, "NEXT"))
-    await bot.machine.query([ALICE])
+    await bot.machine.query_devices([ALICE])
     shown(bot, alices(bot), Device(ALICE, "NEXT"))
-    await bot.machine.query([ALICE])
+    await bot.machine.query_devices([ALICE])
     assert not await heard(bot, ghost)
 
 
@@ -230,12 +230,12 @@ async def test_nothing_is_believed_that_could_not_be_written_down(bot: Bot, tmp_
     (tmp_path / IDENTITIES_FILE).mkdir()
     shown(bot, alices(bot))
     with pytest.raises(Unavailable, match="cannot be written"):
-        await bot.machine.query([ALICE, EVE])
-    assert not bot.machine.owners.knows(ALICE)
+        await bot.machine.query_devices([ALICE, EVE])
+    assert not bot.machine.owners.has_identity(ALICE)
     assert {ALICE, EVE} <= bot.machine.olm.users_for_key_query
     (tmp_path / IDENTITIES_FILE).rmdir()
-    await bot.machine.keep_up()
-    assert bot.machine.owners.knows(ALICE)
+    await bot.machine.send_pending()
+    assert bot.machine.owners.has_identity(ALICE)
 
 
 def test_identities_that_cannot_be_read_are_said_at_the_start(tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ async def test_a_device_that_cannot_be_marked_is_nobodys_until_it_can(
     bot: Bot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     identity = shown(bot, alices(bot))
-    await bot.machine.query([ALICE])
+    await bot.machine.query_devices([ALICE])
     new, ghost = Device(ALICE, "NEW"), bot.there.add(Device(ALICE, "GHOST"))
     bot.there.add(new, identity.signs(new.keys()))
     with monkeypatch.context() as full:
@@ -270,9 +270,9 @@ async def test_another_device_of_the_bots_account_is_never_its_own(bot: Bot) -> 
     bot.there.identities[BOT] = identity.keys()
     other = Device(BOT, "OTHER")
     bot.there.add(other, identity.signs(other.keys()))
-    await bot.machine.query([BOT])
+    await bot.machine.query_devices([BOT])
     assert not bot.machine.olm.device_store[BOT]["OTHER"].verified
-    assert not bot.machine.owners.knows(BOT)
+    assert not bot.machine.owners.has_identity(BOT)
 
 
 def odd_identities() -> list[Json]:
@@ -302,9 +302,9 @@ def odd_identities() -> list[Json]:
 async def test_what_is_no_identity_is_none(bot: Bot, odd: Json) -> None:
     bot.there.identities[EVE] = odd
     shown(bot, alices(bot))
-    await bot.machine.query([ALICE, EVE])
-    assert bot.machine.owners.knows(ALICE)
-    assert not bot.machine.owners.knows(EVE)
+    await bot.machine.query_devices([ALICE, EVE])
+    assert bot.machine.owners.has_identity(ALICE)
+    assert not bot.machine.owners.has_identity(EVE)
     assert await heard(bot, bot.there.owners[EVE, "D"])
 
 

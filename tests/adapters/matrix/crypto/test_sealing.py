@@ -209,10 +209,10 @@ async def test_what_is_known_of_rooms_is_bounded_and_survives_a_torn_line(
     rooms = EncryptedRooms(ClientApi(entered.client), path)
     wild = {"rotation_period_ms": 1, "rotation_period_msgs": 10**9}
     event = {"type": "m.room.encryption", "state_key": "", "content": wild}
-    rooms.noticed({"rooms": {"join": {"!a": {"timeline": {"events": [event]}}}}})
+    rooms.note_encryption({"rooms": {"join": {"!a": {"timeline": {"events": [event]}}}}})
     path.write_bytes(path.read_bytes() + b'\n["!b", 3600')
     again = EncryptedRooms(ClientApi(entered.client), path)
-    assert (again.knows("!a"), again.knows("!b")) == (True, False)
+    assert (again.is_known_encrypted("!a"), again.is_known_encrypted("!b")) == (True, False)
     assert await again.rotation("!a") == Rotation(timedelta(hours=1), 1000)
     await log_out(entered)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from adapters.matrix.crypto.decryption import (
-    MOST_CHARACTERS,
-    MOST_WAITING,
+    MAX_WAITING,
+    MAX_WAITING_CHARACTERS,
     WaitingMessage,
     WaitingMessages,
 )
@@ -26,7 +26,7 @@ def ids(room: WaitingMessages) -> list[str]:
 def test_what_waits_is_there_after_a_restart(tmp_path: Path) -> None:
     room = WaitingMessages(tmp_path / "waiting.json")
     room.put(message(1, "@anna"))
-    room.told(message(1, "@anna"))
+    room.mark_reported(message(1, "@anna"))
     [found] = WaitingMessages(tmp_path / "waiting.json").all()
     assert (found.id, found.sender, found.session, found.told) == ("$@anna1", "@anna", "key", True)
 
@@ -36,11 +36,11 @@ def test_of_a_flood_of_many_the_last_are_waited_for_and_others_lose_nothing(
 ) -> None:
     room = WaitingMessages(tmp_path / "waiting.json")
     room.put(message(1, "@anna"))
-    for number in range(MOST_WAITING + 20):
+    for number in range(MAX_WAITING + 20):
         room.put(message(number, "@eve"))
-    assert len(room.all()) == MOST_WAITING
+    assert len(room.all()) == MAX_WAITING
     assert ids(room)[0] == "$@anna1"
-    assert ids(room)[-1] == f"$@eve{MOST_WAITING + 19}"
+    assert ids(room)[-1] == f"$@eve{MAX_WAITING + 19}"
 
 
 def test_of_a_flood_of_large_ones_no_more_is_written_than_there_is_room_for(
@@ -51,7 +51,7 @@ def test_of_a_flood_of_large_ones_no_more_is_written_than_there_is_room_for(
     room.put(message(1, "@anna"))
     for number in range(40):
         room.put(message(number, "@eve", 60_000))
-    assert path.stat().st_size < MOST_CHARACTERS * 1.1
+    assert path.stat().st_size < MAX_WAITING_CHARACTERS * 1.1
     assert ids(WaitingMessages(path))[0] == "$@anna1"
     assert ids(WaitingMessages(path))[-1] == "$@eve39"
 
@@ -59,21 +59,21 @@ def test_of_a_flood_of_large_ones_no_more_is_written_than_there_is_room_for(
 def test_why_a_key_was_withheld_is_for_its_sender_to_say(tmp_path: Path) -> None:
     path = tmp_path / "waiting.json"
     room, annas = WaitingMessages(path), message(1, "@anna")
-    room.withhold("@eve", "!room", "key", "m.blacklisted")
-    assert room.code(annas) == ""
-    room.withhold("@anna", "!room", "key", "m.unverified")
-    room.keep()
-    assert WaitingMessages(path).code(annas) == "m.unverified"
+    room.note_withheld("@eve", "!room", "key", "m.blacklisted")
+    assert room.withheld_code(annas) == ""
+    room.note_withheld("@anna", "!room", "key", "m.unverified")
+    room.save()
+    assert WaitingMessages(path).withheld_code(annas) == "m.unverified"
 
 
 def test_many_that_withhold_keys_are_written_down_once(tmp_path: Path) -> None:
     path = tmp_path / "waiting.json"
     room = WaitingMessages(path)
     for number in range(50):
-        room.withhold("@eve", "!room", f"key {number}", "m.blacklisted")
+        room.note_withheld("@eve", "!room", f"key {number}", "m.blacklisted")
     assert not path.exists()
-    room.keep()
+    room.save()
     written = path.stat().st_mtime_ns
-    room.withhold("@eve", "!room", "key 1", "m.blacklisted")
-    room.keep()
+    room.note_withheld("@eve", "!room", "key 1", "m.blacklisted")
+    room.save()
     assert path.stat().st_mtime_ns == written
