@@ -30,7 +30,7 @@ from benchmarks.scan import made, seconds_of_the_list
 from benchmarks.table import Row, Unit, at_most, beside, hand_in, told
 from bot.core.cards import QuestionsCard
 from bot.core.desk import Desk
-from bot.core.gate import Gate, everyone_of
+from bot.core.gate import Gate, single_list_doors
 from bot.core.git import Scan
 from bot.core.llm import Reply
 from bot.core.masking import Masker
@@ -145,7 +145,7 @@ async def at_work(home: Path, top: Path) -> AsyncGenerator[Bot, None]:
             bindings=FakeBindings(),
             preferences=FakePreferences(),
         )
-        desk = Desk(world, Gate(everyone_of(THREAD.platform, frozenset({chat.person.id}))))
+        desk = Desk(world, Gate(single_list_doors(THREAD.platform, frozenset({chat.person.id}))))
         await desk.open()
         ear = asyncio.create_task(chat.listen(desk.take))
         try:

@@ -12,23 +12,23 @@ import signal
 import sys
 from collections.abc import Coroutine
 
-from bot.cli.arguments import parsed, repl_options
+from bot.cli.arguments import parse_arguments, repl_options
 from bot.cli.process import (
     EarlyLog,
-    ending_with_its_reader,
-    is_lost_reader,
-    keep_to_itself,
+    cancel_on_closed_output,
+    exit_on_closed_output,
+    is_closed_output_error,
+    restrict_process,
     say,
-    until_reader_is_gone,
 )
 from bot.core.errors import BotError
 
 
 def main() -> None:
     """Entry point. If the bot cannot do what was asked, prints one clear message and exits with 1."""
-    with ending_with_its_reader():
-        arguments = parsed()
-        umask = keep_to_itself()
+    with exit_on_closed_output():
+        arguments = parse_arguments()
+        umask = restrict_process()
         logging.lastResort = EarlyLog(logging.WARNING)
         _run(arguments, umask)
 
@@ -36,31 +36,31 @@ def main() -> None:
 def _run(arguments: argparse.Namespace, umask: int) -> None:
     import asyncio
 
-    from bot.os_errors import as_unavailable, denied
+    from bot.os_errors import as_unavailable, permission_error
 
-    work = _chosen(arguments, umask)
+    work = _command_coroutine(arguments, umask)
     if arguments.command in ("console", "demo", "run", "continue", "resume"):
-        work = until_reader_is_gone(work)  # the other commands end soon, or print nothing
+        work = cancel_on_closed_output(work)  # the other commands end soon, or print nothing
     try:
         code = asyncio.run(until_terminated(work))
     except* KeyboardInterrupt:
         sys.exit(130)
     except* BotError as problems:
         for problem in _leaves(problems):
-            if not is_lost_reader(problem):
-                _complain(problem)
+            if not is_closed_output_error(problem):
+                _print_error(problem)
         sys.exit(1)
     except* OSError as problems:
-        told = [as_unavailable(error) or denied(error) for error in _errors(problems)]
+        told = [as_unavailable(error) or permission_error(error) for error in _errors(problems)]
         if not all(told):
             raise
         for problem in filter(None, told):
-            _complain(problem)
+            _print_error(problem)
         sys.exit(1)
     sys.exit(code or 0)
 
 
-def _chosen(chosen: argparse.Namespace, umask: int) -> Coroutine[None, None, int | None]:
+def _command_coroutine(chosen: argparse.Namespace, umask: int) -> Coroutine[None, None, int | None]:
     # Imports only the chosen command, so that quick commands answer quickly.
     match chosen.command:
         case "serve":
@@ -76,7 +76,7 @@ def _chosen(chosen: argparse.Namespace, umask: int) -> Coroutine[None, None, int
 
             return doctor.run(as_json=chosen.as_json, ask_model=chosen.ask_model)
         case "export" | "replay":
-            return _archive(chosen)
+            return _archive_command(chosen)
         case "context":
             from bot.cli import context
 
@@ -88,18 +88,18 @@ def _chosen(chosen: argparse.Namespace, umask: int) -> Coroutine[None, None, int
                 as_json=chosen.as_json,
             )
         case "run" | "continue" | "stop" | "intent":
-            return _single(chosen, umask)
+            return _one_shot_command(chosen, umask)
         case "resume" if not chosen.list:
-            return _single(chosen, umask)
+            return _one_shot_command(chosen, umask)
         case "resume" | "sessions" | "status" | "inbox" | "usage" | "info" | "logs":
-            return _look(chosen)
+            return _read_only_command(chosen)
         case _:
             from bot.cli import console
 
             return console.run(repl_options(chosen), umask=umask)
 
 
-def _archive(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:
+def _archive_command(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:
     from bot.cli import archives as export
 
     if chosen.command == "replay":
@@ -107,7 +107,7 @@ def _archive(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:
     return export.export(chosen.session, chosen.to)
 
 
-def _single(chosen: argparse.Namespace, umask: int) -> Coroutine[None, None, int | None]:
+def _one_shot_command(chosen: argparse.Namespace, umask: int) -> Coroutine[None, None, int | None]:
     from bot.cli import one_shots as single
     from bot.core.choices import Word
 
@@ -121,12 +121,12 @@ def _single(chosen: argparse.Namespace, umask: int) -> Coroutine[None, None, int
         case "intent":
             return single.intent(chosen.what or "list", chosen.name, umask=umask)
         case "continue":
-            return single.about(Word.CONTINUE, chosen.session, umask=umask)
+            return single.send_session_command(Word.CONTINUE, chosen.session, umask=umask)
         case _:
-            return single.about(Word.RESUME, chosen.session, umask=umask)
+            return single.send_session_command(Word.RESUME, chosen.session, umask=umask)
 
 
-def _look(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:
+def _read_only_command(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:
     from bot.cli import status as looking
 
     match chosen.command:
@@ -180,7 +180,7 @@ def _errors(group: BaseExceptionGroup[OSError]) -> list[OSError]:
     return found
 
 
-def _complain(problem: BotError) -> None:
+def _print_error(problem: BotError) -> None:
     remedy = getattr(problem, "remedy", "")
     say(f"gwt-bot: {problem}", *([f"  {remedy}"] if remedy else []))
 

@@ -46,7 +46,7 @@ def as_unavailable(error: OSError, folder: Path | None = None) -> Unavailable | 
     return Unavailable(f"{reason} ({where})" if where else reason, remedy)
 
 
-def denied(error: OSError) -> Unavailable | None:
+def permission_error(error: OSError) -> Unavailable | None:
     """Return a permission error with its file, or `None` if it is of another kind."""
     if not (isinstance(error, PermissionError) and error.filename):
         return None
@@ -66,7 +66,7 @@ def require_disk_space(doing: str, *folders: Path) -> None:
             raise Unavailable(f"the disk is full ({folder}; {doing} failed)", _FREE_SPACE)
 
 
-async def unless_it_waits(
+async def refuse_if_blocked(
     talk: Coroutine[Any, Any, T], odd_file: Callable[[], Path | None], program: str = "git"
 ) -> T:
     """Return a program's answer.
@@ -105,7 +105,7 @@ def files_in(folder: Path) -> Iterator[Path]:
             continue
 
 
-def is_odd(path: Path) -> bool:
+def is_pipe_or_device(path: Path) -> bool:
     """Whether it is a pipe or a device, which blocks whoever opens it."""
     try:
         mode = path.stat().st_mode

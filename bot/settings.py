@@ -52,11 +52,11 @@ _PEOPLE = ("_users", "_approvers", "_stoppers", "_admins")
 LEAST_WINDOW = 8_000
 """Tokens. No useful plan fits into less."""
 A_DAY, A_WEEK = 86_400, 604_800
-MANY = 100_000_000
+LARGEST_NUMBER = 100_000_000
 """The largest value of numbers without a limit of their own: anything larger is a mistake that no timer or file could
 handle.
 """
-_LIMITING = frozenset(
+_RESTRICTIVE_SETTINGS = frozenset(
     {
         *("gwt_home", "gwt_repository", "sandbox", "on_restart"),
         *("llm_provider", "openai_base_url", "slack_api_url", "github_api_url"),
@@ -135,7 +135,7 @@ class Settings(BaseSettings):
     openai_api_key: SecretStr = SecretStr("")
     anthropic_api_key: SecretStr = SecretStr("")
     llm_timeout: float = Field(default=180, gt=0, le=A_DAY)
-    llm_context_window: int = Field(default=0, ge=0, le=MANY)
+    llm_context_window: int = Field(default=0, ge=0, le=LARGEST_NUMBER)
     """In tokens; 0 if unknown."""
 
     gwt_home: Path = Field(
@@ -155,23 +155,23 @@ class Settings(BaseSettings):
     sandbox: SandboxKind = SandboxKind.NONE
     sandbox_read: str = ""
     sandbox_write: str = ""
-    gwt_most_files: int = Field(default=0, ge=0, le=MANY)
-    gwt_most_tests: int = Field(default=0, ge=0, le=MANY)
-    gwt_most_seconds: int = Field(default=0, ge=0, le=MANY)
+    gwt_most_files: int = Field(default=0, ge=0, le=LARGEST_NUMBER)
+    gwt_most_tests: int = Field(default=0, ge=0, le=LARGEST_NUMBER)
+    gwt_most_seconds: int = Field(default=0, ge=0, le=LARGEST_NUMBER)
     gwt_quiet_seconds: int = Field(default=900, ge=0, le=A_WEEK)
     gwt_long_seconds: int = Field(default=7200, ge=0, le=A_WEEK)
     on_restart: OnRestart = OnRestart.CONTINUE
     gwt_parallel: int = Field(default=10, ge=1, le=10)
-    gwt_most_repositories: int = Field(default=4, ge=0, le=MANY)
+    gwt_most_repositories: int = Field(default=4, ge=0, le=LARGEST_NUMBER)
     gwt_intents: bool = True
     gwt_reflect_after: bool = False
     gwt_low_risk_alone: bool = False
     gwt_low_risk_sources: str = "human"
     gwt_high_risk_approvers: int = Field(default=1, ge=1, le=9)
     gwt_high_risk_asker_counts: bool = True
-    gwt_most_in_a_minute: int = Field(default=120, ge=0, le=MANY)
-    gwt_most_in_an_hour: int = Field(default=30, ge=0, le=MANY)
-    gwt_most_sessions: int = Field(default=200, ge=0, le=MANY)
+    gwt_most_in_a_minute: int = Field(default=120, ge=0, le=LARGEST_NUMBER)
+    gwt_most_in_an_hour: int = Field(default=30, ge=0, le=LARGEST_NUMBER)
+    gwt_most_sessions: int = Field(default=200, ge=0, le=LARGEST_NUMBER)
     progress_seconds: float = Field(default=120, ge=1, le=A_DAY)
     progress: Progress = Progress.EDIT
 
@@ -395,31 +395,33 @@ def _from_here(path: Path) -> Path:
 
 def load(env_file: Path | None = Path(".env")) -> Settings:
     """Return the current settings; another call may return changed ones."""
-    files = [file for file in (_at_home(), env_file) if file] if env_file else []
+    files = [file for file in (_home_env_file(), env_file) if file] if env_file else []
     try:
         Path.cwd()
     except FileNotFoundError as gone:
-        raise _wrong(["the folder you are in was removed; change to another one"]) from gone
+        raise _settings_error(
+            ["the folder you are in was removed; change to another one"]
+        ) from gone
     for file in files:
         _refuse_readable(file)
     values, bad = read_env_files(files, Settings.model_fields)
-    if limiting := [line for line in bad if line.setting.lower() in _LIMITING]:
-        raise _wrong(map(str, limiting))
+    if limiting := [line for line in bad if line.setting.lower() in _RESTRICTIVE_SETTINGS]:
+        raise _settings_error(map(str, limiting))
     there = {name.lower() for name in os.environ}
     try:
         # plain strings, as in the environment: the model converts them
         given = Settings(**{name: values[name] for name in values.keys() - there})  # pyright: ignore[reportArgumentType]
     except ValidationError as wrong:
-        raise _wrong(_described(wrong)) from wrong
+        raise _settings_error(_described(wrong)) from wrong
     return given.without(bad)
 
 
-def _at_home() -> Path:
+def _home_env_file() -> Path:
     """Return the .env for all repositories. The one in the start folder takes precedence."""
     try:
         return _expanded(Path(os.environ.get("GWT_HOME") or "~/.gwt")) / ".env"
     except ValueError as wrong:
-        raise _wrong([f"GWT_HOME: {wrong}"]) from wrong
+        raise _settings_error([f"GWT_HOME: {wrong}"]) from wrong
 
 
 def _refuse_readable(env_file: Path) -> None:
@@ -429,12 +431,12 @@ def _refuse_readable(env_file: Path) -> None:
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
-        raise _wrong([f"{env_file} cannot be read: {error.strerror}"]) from error
+        raise _settings_error([f"{env_file} cannot be read: {error.strerror}"]) from error
     if stat.S_ISREG(mode) and mode & 0o077:
         raise SettingsError(f"{env_file} can be read by others: chmod 600 {env_file}")
 
 
-def _wrong(problems: Iterable[str]) -> SettingsError:
+def _settings_error(problems: Iterable[str]) -> SettingsError:
     lines = ["The settings do not allow a start:", *problems]
     return SettingsError("\n  ".join(lines))
 
@@ -444,13 +446,13 @@ def _described(wrong: ValidationError) -> list[str]:
     lines: list[str] = []
     for problem in wrong.errors(include_url=False, include_input=False):
         name = ".".join(map(str, problem["loc"]))
-        why = _of_number(name.lower(), problem["type"]) or problem["msg"]
+        why = _number_hint(name.lower(), problem["type"]) or problem["msg"]
         about = f"{name.upper()}: " if name else ""
         lines.append(about + why.removeprefix("Value error, "))
     return lines
 
 
-def _of_number(name: str, type: str) -> str:
+def _number_hint(name: str, type: str) -> str:
     """Return which numbers are allowed; empty if the problem is another one."""
     field = Settings.model_fields.get(name)
     if field is None or not type.startswith(("int_", "float_", "finite", "greater", "less")):

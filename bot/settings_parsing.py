@@ -70,10 +70,10 @@ def _lines(file: Path, settings: Collection[str]) -> Iterator[str | BadLine]:
         for binding in parse_stream(StringIO(text[at:])):
             blank, statement = _without_blank_lines(binding.original.string)
             number += _breaks(blank)
-            if swallowed := _swallows(statement, settings):
+            if swallowed := _spans_other_setting(statement, settings):
                 # the quotation was closed by a mark of a later line: the lines in between would be lost silently
                 statement = statement.splitlines(keepends=True)[0]
-            if swallowed or binding.error or _sets_nothing(binding.key, binding.value, statement):
+            if swallowed or binding.error or _lacks_value(binding.key, binding.value, statement):
                 yield BadLine(
                     file,
                     number,
@@ -113,7 +113,7 @@ def _breaks(text: str) -> int:
     return len(re.findall(r"\r\n|\n|\r", text))
 
 
-def _swallows(statement: str, settings: Collection[str]) -> bool:
+def _spans_other_setting(statement: str, settings: Collection[str]) -> bool:
     """Whether a quoted value spans a line that sets something itself."""
     later = statement.splitlines()[1:]
     return any(
@@ -122,7 +122,7 @@ def _swallows(statement: str, settings: Collection[str]) -> bool:
     )
 
 
-def _sets_nothing(key: str | None, value: str | None, statement: str) -> bool:
+def _lacks_value(key: str | None, value: str | None, statement: str) -> bool:
     # A name without "=". `export NAME` is valid in a shell.
     return key is not None and value is None and not statement.startswith("export")
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeVar
 
-from bot.core.facts import Living
+from bot.core.facts import MutableModel
 
-N = TypeVar("N", bound=Living)
+N = TypeVar("N", bound=MutableModel)
 
 
 def put(noun: N, changes: Mapping[str, object]) -> N:
     for path, value in changes.items():
         *parts, name = path.split("__")
-        owner: Living = noun
+        owner: MutableModel = noun
         for part in parts:
             owner = getattr(owner, part)
         now = getattr(owner, name)
-        assert isinstance(value, type(now)) or not isinstance(now, Living), f"{name} is a part"
+        assert isinstance(value, type(now)) or not isinstance(now, MutableModel), (
+            f"{name} is a part"
+        )
         setattr(owner, name, value)
     return noun

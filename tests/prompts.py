@@ -6,10 +6,10 @@ from typing import Any, cast
 
 from adapters.demo.answers import plainest
 from bot.core import desk
-from bot.steps.asking import PROMPTS, Answer
+from bot.steps.asking import PROMPTS, ModelReply
 
 assert desk, "it imports every module that has a question"
-REPLIES: dict[str, type[Answer]] = {
+REPLIES: dict[str, type[ModelReply]] = {
     name: question.reply for name, question in PROMPTS.items() if question.reply
 }
 """The models of all replies in JSON."""

@@ -37,7 +37,7 @@ from bot.core.sheets import (
 from bot.core.text import clean
 
 if TYPE_CHECKING:
-    from bot.core.cards import Decided
+    from bot.core.cards import CardDecision
 
 # Rendering of sheets. Only the title and the choices start at the left edge, so that no text on a card can imitate
 # them.
@@ -242,7 +242,7 @@ def _label(number: int, choice: Choice) -> Words:
     return words
 
 
-def render_decision(title: str, decided: Decided, person: Person) -> Words:
+def render_decision(title: str, decided: CardDecision, person: Person) -> Words:
     """Render the decision on a card that was shown earlier."""
     by = "you" if decided.by in (str(person), person.id) else on_one_line(decided.by)
     what = f"{on_one_line(decided.what)} by {by}, {decided.at.astimezone():%H:%M}"

@@ -21,7 +21,7 @@ from adapters.demo.brief import (
 )
 from adapters.demo.planning import breakdown, plan_document, spec_document
 from adapters.demo.texts import english, languages
-from bot.core.pull_text import begun_small
+from bot.core.pull_text import lower_first_verb
 
 # Verdicts on finished work, on a task that was too large, and on the whole session: by facts, and by cues in the
 # request.
@@ -206,7 +206,7 @@ def _title(task: JsonObject) -> str:
     piece = piece_in(strings(task, "files"))
     head = f"{kind}({piece.name}): " if piece else f"{kind}: "
     name = line(_name(task)) or "the work of a task"
-    return (head + begun_small(name))[:_LONGEST_COMMIT_TITLE].rstrip(" .")
+    return (head + lower_first_verb(name))[:_LONGEST_COMMIT_TITLE].rstrip(" .")
 
 
 def _checks(brief: Brief) -> str:

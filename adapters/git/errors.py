@@ -12,7 +12,7 @@ from pathlib import Path
 
 from adapters.git.layout import GitCheckout, damaged_repository
 from bot.core.errors import PortError, Refused, Unavailable
-from bot.os_errors import RIGHTS, files_in, is_odd
+from bot.os_errors import RIGHTS, files_in, is_pipe_or_device
 
 FREE_SPACE = "Free some space there; the bot goes on by itself."
 MAX_FILES_CHECKED = 500_000
@@ -99,7 +99,7 @@ def blocking_file(at: GitCheckout | Path) -> Path | None:
     trees = (one for top in tops for one in files_in(top) if one.name in _READ_BY_GIT)
     outside = (top / ".git" for top in tops)
     for found in (*outside, *islice(inside, MAX_FILES_CHECKED), *islice(trees, MAX_FILES_CHECKED)):
-        if is_odd(found):
+        if is_pipe_or_device(found):
             return found
     return None
 

@@ -28,7 +28,7 @@ from adapters.git.errors import blocking_file, git_error, missing_filter
 from adapters.git.layout import GitCheckout
 from adapters.processes import INHERITED_UMASK, ProgramOutput, run
 from bot.core.errors import Lost, Unavailable
-from bot.os_errors import require_disk_space, unless_it_waits
+from bot.os_errors import refuse_if_blocked, require_disk_space
 
 OUTPUT_LIMIT = 32 * 1024 * 1024
 ERROR_LIMIT = 64 * 1024
@@ -171,7 +171,7 @@ class Git:
     async def _require_answer(self, call: _Call) -> GitOutput:
         at = call.at
         command = next((word for word in call.arguments if not word.startswith("-")), "")
-        answer = await unless_it_waits(self._ended(call, command), lambda: blocking_file(at))
+        answer = await refuse_if_blocked(self._ended(call, command), lambda: blocking_file(at))
         reads = "GIT_OPTIONAL_LOCKS" in call.extra
         if (
             not reads

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 from adapters.github.api import Address
 from adapters.processes import ProgramOutput, run
 from bot.core.errors import Refused, Unavailable
-from bot.os_errors import files_in, is_odd, unless_it_waits
+from bot.os_errors import files_in, is_pipe_or_device, refuse_if_blocked
 
 # git with an argument list, an environment built from scratch, and a time-out. Hooks, helpers, editors and all
 # protocols are disabled; a call that needs the network enables one protocol for itself. Secrets are passed to git only
@@ -128,7 +128,7 @@ class RemoteGit:
         command = [word for switch in switches for word in ("-c", switch)]
         where = [f"--git-dir={at}"] if at else []
         environment = self._environment | _FIXED | _settings_environment(secret or {})
-        said = await unless_it_waits(
+        said = await refuse_if_blocked(
             self._ended([*command, *where, *arguments], environment, lock, f"git {arguments[0]}"),
             lambda: _blocking_file(source),
         )
@@ -167,7 +167,7 @@ def _blocking_file(repository: Path | None) -> Path | None:
     if repository is None:
         return None
     own = repository / ".git"
-    return next(filter(is_odd, (own, *files_in(own))), None)
+    return next(filter(is_pipe_or_device, (own, *files_in(own))), None)
 
 
 def failure_line(err: str) -> str:

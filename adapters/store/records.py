@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from adapters.files import Disk
 from adapters.store.journal import JournalDatabase, JournalRow, RowChanges
 from bot.core.errors import BrokenStateError
-from bot.core.facts import Living
+from bot.core.facts import MutableModel
 from bot.core.projections.records import Record
 from bot.core.session import Session
 
@@ -58,14 +58,14 @@ class RecordParts:
 class _MutablePart:
     """A mutable object: its values, and the parts that have rows of their own."""
 
-    def __init__(self, kind: type[Living]) -> None:
+    def __init__(self, kind: type[MutableModel]) -> None:
         self._kind = kind
         self._values: dict[str, object] = {}
         self._parts: dict[str, _MutablePart | _ListPart] = {}
         self._new = True
 
     def mark_saved(
-        self, living: Living, path: str, rows: Container[str], keys: Mapping[str, list[int]]
+        self, living: MutableModel, path: str, rows: Container[str], keys: Mapping[str, list[int]]
     ) -> None:
         """Take it for saved. A part that has no row yet is written whole by the next save."""
         if path not in rows:
@@ -73,7 +73,7 @@ class _MutablePart:
         self._new = False
         for name, value in vars(living).items():
             inner = f"{path}/{name}"
-            if isinstance(value, Living):
+            if isinstance(value, MutableModel):
                 part = self._parts[name] = _MutablePart(type(value))
                 part.mark_saved(value, inner, rows, keys)
             elif isinstance(value, list):
@@ -82,7 +82,7 @@ class _MutablePart:
             else:
                 self._values[name] = value
 
-    def take(self, living: Living, path: str, change: RowChanges) -> None:
+    def take(self, living: MutableModel, path: str, change: RowChanges) -> None:
         fields: dict[str, object] = {}
         if self._new:  # its own row comes first, because the rows of its parts are put into it
             change.put[path] = fields
@@ -90,11 +90,13 @@ class _MutablePart:
         for name, value in vars(living).items():
             if value is values.get(name, self):  # the usual case, so it is checked first
                 continue
-            if isinstance(value, (Living, list)):
+            if isinstance(value, (MutableModel, list)):
                 part = self._parts.get(name)
                 if type(part) is _ListPart and part.items == value:
                     continue
-                self._take_part(name, cast(Living | list[object], value), path, fields, change)
+                self._take_part(
+                    name, cast(MutableModel | list[object], value), path, fields, change
+                )
             else:
                 self._take_value(name, value, path, fields, change)
         if fields and not self._new:
@@ -106,20 +108,20 @@ class _MutablePart:
         for name, part in self._parts.items():
             part.drop(f"{path}/{name}", change)
 
-    def built(self) -> Living:
+    def built(self) -> MutableModel:
         parts = {name: part.built() for name, part in self._parts.items()}
         return self._kind.model_construct(None, **self._values, **parts)
 
     def _take_part(
         self,
         name: str,
-        value: Living | list[object],
+        value: MutableModel | list[object],
         path: str,
         fields: dict[str, object],
         change: RowChanges,
     ) -> None:
         part = self._parts.get(name)
-        if isinstance(value, Living):
+        if isinstance(value, MutableModel):
             if not isinstance(part, _MutablePart):
                 part = self._parts[name] = _MutablePart(type(value))
                 self._values.pop(name, None)
@@ -158,7 +160,7 @@ class _ListPart:
         self._keys = keys.get(path, [])
         self._next = max(self._keys, default=-1) + 1
         for key, item in zip(self._keys, items, strict=True):
-            if isinstance(item, Living):
+            if isinstance(item, MutableModel):
                 saved = _MutablePart(type(item))
                 saved.mark_saved(item, f"{path}/{key}", rows, keys)
                 self.items.append(saved)
@@ -167,7 +169,7 @@ class _ListPart:
 
     def take(self, items: list[object], path: str, change: RowChanges) -> None:
         count = len(self.items)
-        if any(isinstance(item, Living) for item in items[:1]):
+        if any(isinstance(item, MutableModel) for item in items[:1]):
             self._take_living(items, path, change)
         elif len(items) >= count and items[:count] == self.items:
             self._add(items[count:], path, change)
@@ -183,7 +185,7 @@ class _ListPart:
     def _take_living(self, items: list[object], path: str, change: RowChanges) -> None:
         for key, saved, item in zip(self._keys, self.items, items, strict=False):
             saved.take(
-                cast(Living, item), f"{path}/{key}", change
+                cast(MutableModel, item), f"{path}/{key}", change
             )  # a list holds only one kind of item
         self._remove(range(len(items), len(self.items)), path, change)
         self._add(items[len(self.items) :], path, change)
@@ -219,7 +221,7 @@ class _ListPart:
             place = f"{path}/{self._next}"
             self._keys.append(self._next)
             self._next += 1
-            if isinstance(item, Living):
+            if isinstance(item, MutableModel):
                 saved = _MutablePart(type(item))
                 saved.take(item, place, change)
                 self.items.append(saved)

@@ -24,7 +24,7 @@ from adapters.store.disk import disk_error, file_name
 from adapters.store.evidence import OutputLimits
 from bot.core.masking import Masker
 from bot.core.projections import task_log_entries, task_log_views, task_logs
-from bot.core.projections.task_log_views import slim_log
+from bot.core.projections.task_log_views import minimal_log
 from bot.core.projections.task_logs import (
     TRUNCATED,
     LogBounds,
@@ -189,7 +189,7 @@ class TaskLogFiles:
         )
         log = task_log_views.with_events(head, task, kept)
         if task_logs.entry_size(log) > self._bounds.task:
-            log = task_log_views.slim_log(log)
+            log = task_log_views.minimal_log(log)
         if log != old:
             self._replace(path, log)
         return log
@@ -297,7 +297,9 @@ class TaskLogRetention:
             log = read_model(self._disk, path, TaskLog)
             before = path.stat().st_size
             if log is not None:
-                self._disk.replace(path, slim_log(log).model_dump_json().encode("utf-8", "replace"))
+                self._disk.replace(
+                    path, minimal_log(log).model_dump_json().encode("utf-8", "replace")
+                )
                 freed += before - path.stat().st_size
         return freed
 

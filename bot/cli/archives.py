@@ -44,43 +44,46 @@ async def export(session_id: str, to: Path | None) -> None:
     # No lock is taken: the bot may be working on this session.
     current = await read_settings()
     masker = Masker({**secrets_in(os.environ), **current.secrets})
-    told = await asyncio.to_thread(write, current.gwt_home, session_id, to, masker)
+    told = await asyncio.to_thread(write_archive, current.gwt_home, session_id, to, masker)
     sys.stdout.write(told)
 
 
 async def replay(archive: Path) -> None:
     """Replay an archive. Raises BotError (exit code 1) at the first difference."""
     manifest, history = await asyncio.to_thread(open_archive, archive)
-    found = replayed(history)
+    found = replay_history(history)
     # the archive is somebody else's: its title must not send control characters to this terminal
     what = clean(f"{manifest.title or manifest.session}, exported by {manifest.program}")
     sys.stdout.write(f"{' '.join(what.split())}\n")
     if found.difference:
         raise BotError(f"{found.difference} What came before is as it was.")
     sys.stdout.write(
-        f"{found.steps} events, and the same states and orders come of them.\n{_since(history)}"
+        f"{found.steps} events, and the same states and orders come of them.\n{_journal_start_note(history)}"
     )
 
 
-def write(home: Path, session_id: str, to: Path | None, masker: Masker) -> str:
+def write_archive(home: Path, session_id: str, to: Path | None, masker: Masker) -> str:
     """Write the archive; return a text that says where it is and whether it can be replayed."""
-    journal = _journal(home, session_id)
+    journal = _find_journal(home, session_id)
     try:
         history, session = read_history(journal)
     except (BrokenStateError, NewerSchemaError) as error:
         raise Refused(f"Session {session_id} cannot be read: {error}") from error
     history = masker.mask_model(history, personal=True)
     session = masker.mask_model(session, personal=True)
-    files = {HISTORY: history_lines(history), **dict(_beside(home, session, history, masker))}
+    files = {
+        HISTORY: history_lines(history),
+        **dict(_session_files(home, session, history, masker)),
+    }
     content = pack_archive(f"gwt-bot {version('gwt-bot')}", session.id, session.title, files)
     path = to or Path(f"gwt-session-{session.short}.tar.gz")
-    _keep(path, content)
-    found = replayed(history)
+    _write_new_file(path, content)
+    found = replay_history(history)
     again = found.difference or f"{found.steps} events; replayed, the same comes of them."
-    return f"{path}: {len(files) + 1} files, {len(content)} bytes\n{again}\n{_since(history)}"
+    return f"{path}: {len(files) + 1} files, {len(content)} bytes\n{again}\n{_journal_start_note(history)}"
 
 
-def _journal(home: Path, session_id: str) -> Path:
+def _find_journal(home: Path, session_id: str) -> Path:
     """Return the journal of a session, found by its id or a unique prefix of it.
 
     Raises Refused if there is not exactly one.
@@ -95,7 +98,7 @@ def _journal(home: Path, session_id: str) -> Path:
     return meant[0]
 
 
-def _beside(
+def _session_files(
     home: Path, session: Session, history: EventHistory, masker: Masker
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the files that belong to a session but are not in its journal.
@@ -112,13 +115,13 @@ def _beside(
     yield "session.json", _json(exported(session))
     logs = home / "logs" / "sessions" / file_name(session.id)
     for path in sorted(logs.rglob("*.json")):
-        yield from _masked(path, f"logs/{path.relative_to(logs)}", masker)
+        yield from _masked_file(path, f"logs/{path.relative_to(logs)}", masker)
     for evidence_id in sorted({one for task in session.tasks for one in task.evidence_refs}):
         path = home / "evidence" / f"{file_name(evidence_id)}.json"
-        yield from _masked(path, f"evidence/{path.name}", masker)
+        yield from _masked_file(path, f"evidence/{path.name}", masker)
 
 
-def _masked(path: Path, name: str, masker: Masker) -> Iterator[tuple[str, bytes]]:
+def _masked_file(path: Path, name: str, masker: Masker) -> Iterator[tuple[str, bytes]]:
     # Masked again: a value may have become known as a secret since the file was written. Links and unreadable files are
     # left out, as the archive is for somebody else.
     if path.is_symlink() or not path.is_file() or path.stat().st_size > LARGEST_FILE:
@@ -134,7 +137,7 @@ def _json(content: object) -> bytes:
     return json.dumps(content, ensure_ascii=False, indent=1).encode("utf-8", "replace")
 
 
-def _keep(path: Path, content: bytes) -> None:
+def _write_new_file(path: Path, content: bytes) -> None:
     """Write a new file, readable by its owner only. Never overwrites, and leaves no partial file behind."""
     try:
         created = create_file(path)
@@ -150,7 +153,7 @@ def _keep(path: Path, content: bytes) -> None:
         raise Refused(f"{path} cannot be written: {error.strerror}.") from error
 
 
-def _since(history: EventHistory) -> str:
+def _journal_start_note(history: EventHistory) -> str:
     start = history.start.session
     if start.created_at == start.updated_at:
         return ""
@@ -161,22 +164,22 @@ def _since(history: EventHistory) -> str:
 
 
 @dataclass(frozen=True)
-class Replayed:
+class ReplayResult:
     steps: int
     difference: str = ""
     """The first difference, as a sentence. Empty if there is none."""
 
 
-def replayed(history: EventHistory) -> Replayed:
+def replay_history(history: EventHistory) -> ReplayResult:
     session = history.start.session.copied()
     for number, step in enumerate(history.steps, 1):
-        session = _decided(session, step.event)
+        session = _decide_like_actor(session, step.event)
         if difference := _difference(session, step):
-            return Replayed(number, f"Step {number} ({step.event.kind}): {difference}.")
-    return Replayed(len(history.steps))
+            return ReplayResult(number, f"Step {number} ({step.event.kind}): {difference}.")
+    return ReplayResult(len(history.steps))
 
 
-def _decided(session: Session, event: Event) -> Session:
+def _decide_like_actor(session: Session, event: Event) -> Session:
     # As in the actor: if deciding raises, its changes are thrown away and the session fails.
     there = session.copied()
     try:
@@ -189,7 +192,7 @@ def _decided(session: Session, event: Event) -> Session:
 
 
 def _difference(session: Session, step: DecidedEvent) -> str:
-    if told := _other(states_of(session), step.stand):
+    if told := _state_difference(states_of(session), step.stand):
         return told
     now = {order.key for order in due(session)} - set(step.answered)
     more, less = sorted(now - set(step.orders)), sorted(set(step.orders) - now)
@@ -199,7 +202,7 @@ def _difference(session: Session, step: DecidedEvent) -> str:
     return ""
 
 
-def _other(now: SessionStates, then: SessionStates) -> str:
+def _state_difference(now: SessionStates, then: SessionStates) -> str:
     if (now.status, now.phase) != (then.status, then.phase):
         return f"the session was {then.status} {then.phase}, and is {now.status} {now.phase}"
     for what, ours, theirs in (("task", now.tasks, then.tasks), ("run", now.runs, then.runs)):

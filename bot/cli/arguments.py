@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PROJECT_MODES = ("temp", "fixed")
 """The values of ProjectMode, repeated here: importing its module would take half of the time of `--help`."""
-ERROR = 1
+USAGE_ERROR_CODE = 1
 """Exit code for wrong arguments. Not argparse's 2: a script would read that as "the work is incomplete"."""
 _UNKNOWN = re.compile(r"argument COMMAND: invalid choice: '?([^']*)'? \(choose from (.*)\)")
 
@@ -32,7 +32,7 @@ class _Parser(argparse.ArgumentParser):
             close = get_close_matches(unknown[1], re.findall(r"[a-z]+", unknown[2]), 1)
             message = f"there is no command {unknown[1]}" + (f"; {close[0]}?" if close else "")
         told = f"{self.prog}: {message}\n  {self.prog} --help tells what can be written.\n"
-        self.exit(ERROR, told)
+        self.exit(USAGE_ERROR_CODE, told)
 
 
 class _Version(argparse.Action):
@@ -45,7 +45,7 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+def parse_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     return _parser().parse_args(arguments)
 
 
@@ -78,7 +78,7 @@ def _parser() -> _Parser:
     _add_console(commands)
     _add_single(commands)
     _add_intent(commands)
-    _add_looking(commands)
+    _add_read_only_commands(commands)
     _add_archives(commands)
     _add_context(commands)
     _add_doctor(commands)
@@ -246,7 +246,7 @@ def _add_archives(commands: Commands) -> None:
     replay.add_argument("archive", type=_path, help="what export has written")
 
 
-def _add_looking(commands: Commands) -> None:
+def _add_read_only_commands(commands: Commands) -> None:
     for name, told in (
         ("status", "what is under way, and what it waits for"),
         ("sessions", "all sessions there are"),
@@ -275,8 +275,8 @@ def _add_looking(commands: Commands) -> None:
     _add_json(logs)
 
 
-def _add_json(parser: argparse.ArgumentParser, told: str = "JSON, for programs") -> None:
-    parser.add_argument("--json", action="store_true", dest="as_json", help=told)
+def _add_json(parser: argparse.ArgumentParser, help_text: str = "JSON, for programs") -> None:
+    parser.add_argument("--json", action="store_true", dest="as_json", help=help_text)
 
 
 class _HelpTexts(TypedDict):

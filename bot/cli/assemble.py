@@ -34,7 +34,7 @@ from adapters.store import (
 )
 from adapters.tmux import TmuxPanes
 from bot.cli.models import ChosenLlm, EnvPreferences
-from bot.cli.process import canary, refuse_open, secrets_in
+from bot.cli.process import canary_in_environment, require_private_home, secrets_in
 from bot.core.desk import Desk
 from bot.core.errors import PortError, SettingsError, Unavailable
 from bot.core.gate import Gate
@@ -44,7 +44,7 @@ from bot.core.projections.registry_writer import RegistryWriter
 from bot.core.projections.task_log_writer import TaskLogWriter
 from bot.core.projections.task_logs import LoggedRunner
 from bot.core.repository_queue import RepositoryQueue
-from bot.core.rounds import OBSERVE_SECONDS, every_so_often, observe, take_up, tick
+from bot.core.rounds import OBSERVE_SECONDS, observe, run_periodically, take_up, tick
 from bot.core.world import Rules, World
 from bot.ports import Chat, Sandbox
 from bot.settings import (
@@ -61,7 +61,7 @@ log = logging.getLogger("bot.program")
 
 
 @dataclass(frozen=True)
-class Plan:
+class AssemblyOptions:
     """What to assemble. `current` is called again whenever settings may have changed."""
 
     current: Callable[[], Settings]
@@ -86,15 +86,15 @@ def socket_name(home: Path) -> str:
 
 
 @asynccontextmanager
-async def running_desk(plan: Plan) -> AsyncGenerator[Desk, None]:
+async def running_desk(plan: AssemblyOptions) -> AsyncGenerator[Desk, None]:
     """Run the bot: take the lock, start logging, restore the sessions, and start the periodic tasks."""
     settings = plan.current()
-    refuse_open(settings.gwt_home)
-    with InstanceLock(settings.gwt_home), canary(plan.environ) as environ:
+    require_private_home(settings.gwt_home)
+    with InstanceLock(settings.gwt_home), canary_in_environment(plan.environ) as environ:
         plan = replace(plan, environ=environ)
         masker = LearningMasker({**secrets_in(plan.environ), **settings.secrets})
         start_logging(settings.gwt_home, settings.gwt_repository, masker.mask_personal)
-        panes = panes_of(settings, masker.mask, plan.stage)
+        panes = create_panes(settings, masker.mask, plan.stage)
         store = JournalStore(settings.gwt_home)
         world = plan.through(_world(plan, settings, masker, panes, store))
         desk = Desk(world, plan.gate)
@@ -103,10 +103,12 @@ async def running_desk(plan: Plan) -> AsyncGenerator[Desk, None]:
             async with asyncio.TaskGroup() as group:
                 rounds = [
                     group.create_task(
-                        every_so_often(world, world.rules.progress_seconds, tick, desk.actors)
+                        run_periodically(world, world.rules.progress_seconds, tick, desk.actors)
                     ),
                     *(
-                        group.create_task(every_so_often(world, OBSERVE_SECONDS, what, desk.actors))
+                        group.create_task(
+                            run_periodically(world, OBSERVE_SECONDS, what, desk.actors)
+                        )
                         for what in (observe, take_up)
                     ),
                 ]
@@ -115,11 +117,11 @@ async def running_desk(plan: Plan) -> AsyncGenerator[Desk, None]:
                     task.cancel()
         finally:
             await desk.close()
-            await _leave(panes)
+            await _close_panes(panes)
             store.close()
 
 
-async def _leave(panes: TmuxPanes) -> None:
+async def _close_panes(panes: TmuxPanes) -> None:
     """Close the connection to tmux. The server is killed only if no agent works in it."""
     try:
         if not await panes.names():
@@ -129,7 +131,9 @@ async def _leave(panes: TmuxPanes) -> None:
     await panes.close()
 
 
-def panes_of(settings: Settings, mask: Callable[[str], str], stage: Mapping[str, str]) -> TmuxPanes:
+def create_panes(
+    settings: Settings, mask: Callable[[str], str], stage: Mapping[str, str]
+) -> TmuxPanes:
     return TmuxPanes(
         socket_name(settings.gwt_home),
         settings.gwt_home,
@@ -139,13 +143,17 @@ def panes_of(settings: Settings, mask: Callable[[str], str], stage: Mapping[str,
 
 
 def _world(
-    plan: Plan, settings: Settings, masker: LearningMasker, panes: TmuxPanes, store: JournalStore
+    plan: AssemblyOptions,
+    settings: Settings,
+    masker: LearningMasker,
+    panes: TmuxPanes,
+    store: JournalStore,
 ) -> World:
     environment = pane_environment()
-    sandbox = sandbox_of(settings, environment)
+    sandbox = create_sandbox(settings, environment)
     worktrees = _worktrees(plan, settings, environment, sandbox)
     registry = ForgeRegistry(umask=plan.umask) if settings.gwt_intents else None
-    llm = ChosenLlm(lambda: _settings_now(plan.current), masker, plan.environ)
+    llm = ChosenLlm(lambda: _current_settings(plan.current), masker, plan.environ)
     # the demo never talks to GitHub, whatever credentials the machine has
     demo = plan.stage.get("GWT_BOT_STAGE") == "demo"
     return World(
@@ -154,7 +162,7 @@ def _world(
         agents=AgentClis(
             {**plan.environ, **plan.stage},
             other_command=settings.gwt_agent_command or None,
-            extra_variables=listed(settings.gwt_agent_env),
+            extra_variables=split_list(settings.gwt_agent_env),
             sandbox=sandbox,
         ),
         panes=panes,
@@ -162,7 +170,7 @@ def _world(
         worktrees=worktrees,
         registrar=RegistryWriter(registry, worktrees.hide, masker),
         commands=ShellCommands(environment, masker.mask, umask=plan.umask, sandbox=sandbox),
-        forge=None if demo else forge_of(settings, plan.environ, masker.learn),
+        forge=None if demo else create_forge(settings, plan.environ, masker.learn),
         store=store,
         clock=SystemClock(),
         rules=_rules(plan, settings, llm),
@@ -171,21 +179,26 @@ def _world(
         archive=EvidenceFiles(settings.gwt_home, masker),
         audit=AuditFile(settings.gwt_home, masker),
         places=RepositoryQueue(settings.gwt_most_repositories),
-        logbook=TaskLogWriter(TaskLogFiles(settings.gwt_home, masker, runner=_runner(settings))),
+        logbook=TaskLogWriter(
+            TaskLogFiles(settings.gwt_home, masker, runner=_logged_runner(settings))
+        ),
         bindings=BindingsFile(settings.gwt_home),
         preferences=EnvPreferences(plan.current, plan.environ),
-        recall=ConsoleState(ReplFile(settings.gwt_home), lambda: _selected(plan.current)),
+        recall=ConsoleState(ReplFile(settings.gwt_home), lambda: _selected_model(plan.current)),
     )
 
 
 def _worktrees(
-    plan: Plan, settings: Settings, environment: Mapping[str, str], sandbox: Sandbox | None
+    plan: AssemblyOptions,
+    settings: Settings,
+    environment: Mapping[str, str],
+    sandbox: Sandbox | None,
 ) -> GitWorktrees:
     let_go = sandbox.let_go if sandbox else None
     return GitWorktrees(settings.gwt_home, environment, umask=plan.umask, on_removed=let_go)
 
 
-def sandbox_of(settings: Settings, environment: Mapping[str, str]) -> Sandbox | None:
+def create_sandbox(settings: Settings, environment: Mapping[str, str]) -> Sandbox | None:
     """Return the sandbox, or `None` if agents and commands may do whatever the bot's user may do."""
     if settings.sandbox is SandboxKind.NONE:
         return None
@@ -203,7 +216,7 @@ def sandbox_of(settings: Settings, environment: Mapping[str, str]) -> Sandbox | 
     )
 
 
-def forge_of(
+def create_forge(
     settings: Settings,
     environ: Mapping[str, str],
     learn: Callable[[Mapping[str, str]], None],
@@ -231,25 +244,25 @@ def forge_of(
     )
 
 
-def listed(text: str, separator: str = ",") -> tuple[str, ...]:
+def split_list(text: str, separator: str = ",") -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(separator) if part.strip())
 
 
-def _rules(plan: Plan, settings: Settings, llm: ChosenLlm) -> Rules:
+def _rules(plan: AssemblyOptions, settings: Settings, llm: ChosenLlm) -> Rules:
     return Rules(
         repository=str(settings.gwt_repository),
         repositories=settings.repositories,
         agent=settings.gwt_agent,
-        test_commands=listed(settings.gwt_test_command, "&&&"),
+        test_commands=split_list(settings.gwt_test_command, "&&&"),
         check_seconds=settings.gwt_check_seconds,
         progress_seconds=settings.progress_seconds,
         progress_posted=settings.progress is Progress.POST,
         unattended=plan.unattended,
         hold_on_restart=settings.on_restart is OnRestart.ASK,
         most_at_once=settings.gwt_parallel,
-        set_up=listed(settings.gwt_set_up, "&&&"),
-        copied_files=listed(settings.gwt_copy_files),
-        other_agents=listed(settings.gwt_other_agents),
+        set_up=split_list(settings.gwt_set_up, "&&&"),
+        copied_files=split_list(settings.gwt_copy_files),
+        other_agents=split_list(settings.gwt_other_agents),
         poll_seconds=settings.github_poll_seconds,
         checks_seconds=settings.github_checks_seconds,
         limits=settings.limits,
@@ -264,17 +277,17 @@ def _rules(plan: Plan, settings: Settings, llm: ChosenLlm) -> Rules:
         most_in_an_hour=settings.gwt_most_in_an_hour,
         most_sessions=settings.gwt_most_sessions,
         context_window=llm.window,
-        keys=lambda: _settings_now(plan.current).keys(),
+        keys=lambda: _current_settings(plan.current).keys(),
     )
 
 
-def _runner(settings: Settings) -> LoggedRunner:
+def _logged_runner(settings: Settings) -> LoggedRunner:
     return LoggedRunner(version=version("gwt-bot"), configuration=settings.told())
 
 
-def _selected(current: Callable[[], Settings]) -> dict[str, JsonValue]:
+def _selected_model(current: Callable[[], Settings]) -> dict[str, JsonValue]:
     """Return the selected model in the terms of repl.json. A provider that repl.json has no name for becomes `None`."""
-    settings = _settings_now(current)
+    settings = _current_settings(current)
     named = settings.llm_provider in (Provider.CLAUDE_CODE, Provider.OPENAI, Provider.ANTHROPIC)
     return {
         "selected_provider": settings.llm_provider.value if named else None,
@@ -282,7 +295,7 @@ def _selected(current: Callable[[], Settings]) -> dict[str, JsonValue]:
     }
 
 
-def _settings_now(current: Callable[[], Settings]) -> Settings:
+def _current_settings(current: Callable[[], Settings]) -> Settings:
     # Somebody may be editing .env at this moment; that must not end the bot.
     try:
         return current()

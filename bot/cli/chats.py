@@ -43,10 +43,10 @@ def configured_chats(settings: Settings) -> list[ConfiguredChat]:
     builders: list[Callable[[Settings], ConfiguredChat]] = []
     missing: list[str] = []
     if _wants_slack(settings):
-        missing += (*_missing_of_slack(settings), *_missing_packages("Slack", "slack"))
+        missing += (*_missing_slack_settings(settings), *_missing_packages("Slack", "slack"))
         builders.append(_slack)
     if _wants_matrix(settings):
-        missing += (*_missing_of_matrix(settings), *_missing_packages("Matrix", "matrix"))
+        missing += (*_missing_matrix_settings(settings), *_missing_packages("Matrix", "matrix"))
         builders.append(_matrix)
     if not builders:
         missing.append(
@@ -57,7 +57,7 @@ def configured_chats(settings: Settings) -> list[ConfiguredChat]:
     return [build(settings) for build in builders]
 
 
-def wanted(settings: Settings) -> bool:
+def is_any_chat_configured(settings: Settings) -> bool:
     """Whether any chat is configured, even partly."""
     return _wants_slack(settings) or _wants_matrix(settings)
 
@@ -71,20 +71,20 @@ def _wants_matrix(settings: Settings) -> bool:
     return bool(settings.matrix_homeserver or settings.matrix_user or settings.matrix_access_token)
 
 
-def comes_into(door: Door, inviter: str, room: str, direct: bool) -> bool:
+def accepts_invitation(door: Door, inviter: str, room: str, direct: bool) -> bool:
     """Whether the bot accepts this invitation: only into a listed room, and only from a user who may start work."""
     places = door.places or frozenset()
     return inviter in door.people[Role.START] and (room in places or (direct and DIRECT in places))
 
 
-def approving() -> frozenset[Verb]:
+def approval_verbs() -> frozenset[Verb]:
     """Return the verbs that only approvers may use."""
     nobody, ever = Person(platform="", id=""), datetime(1970, 1, 1, tzinfo=UTC)
     presses = (Opened(id="", at=ever, by=nobody, verb=verb) for verb in Verb)
     return frozenset(one.verb for one in presses if role_for(one) is Role.APPROVE)
 
 
-def _missing_of_slack(settings: Settings) -> list[str]:
+def _missing_slack_settings(settings: Settings) -> list[str]:
     wanted = (
         (settings.slack_bot_token, "SLACK_BOT_TOKEN is missing: the bot token, xoxb-…"),
         (
@@ -97,7 +97,7 @@ def _missing_of_slack(settings: Settings) -> list[str]:
     return [what for value, what in wanted if not value]
 
 
-def _missing_of_matrix(settings: Settings) -> list[str]:
+def _missing_matrix_settings(settings: Settings) -> list[str]:
     wanted = (
         (settings.matrix_homeserver, "MATRIX_HOMESERVER is missing: its address, https://…"),
         (settings.matrix_user, "MATRIX_USER is missing: the bot's own full id, @gwt:example.org"),
@@ -130,7 +130,7 @@ def _slack(settings: Settings) -> ConfiguredChat:
     from adapters.slack.chat import SlackChat
     from adapters.slack.client import SlackAccess
 
-    door = _door(
+    door = _make_door(
         settings.slack_users,
         settings.slack_channels,
         approve=settings.slack_approvers,
@@ -163,7 +163,7 @@ def _matrix(settings: Settings) -> ConfiguredChat:
     from adapters.matrix.chat import MatrixChat
     from adapters.matrix.client import MatrixAccess, check_access
 
-    door = _door(
+    door = _make_door(
         settings.matrix_users,
         settings.matrix_rooms,
         approve=settings.matrix_approvers,
@@ -177,8 +177,8 @@ def _matrix(settings: Settings) -> ConfiguredChat:
         password=settings.matrix_password.get_secret_value(),
     )
     only_text = settings.matrix_encrypted_approvals is EncryptedApprovals.TEXT
-    by_words = approving() if only_text else frozenset[Verb]()
-    welcome = partial(comes_into, door)
+    by_words = approval_verbs() if only_text else frozenset[Verb]()
+    welcome = partial(accepts_invitation, door)
     folder = settings.gwt_home / "matrix"
     asks = partial(may_ask, "matrix", door)
     return ConfiguredChat(
@@ -189,7 +189,7 @@ def _matrix(settings: Settings) -> ConfiguredChat:
     )
 
 
-def _door(
+def _make_door(
     people: frozenset[str],
     places: frozenset[str],
     *,

@@ -17,10 +17,10 @@ from adapters.git.worktrees import temporary_copy
 from adapters.local.client import BotConnection, connect_to_bot
 from adapters.store import ReplFile
 from bot import settings
-from bot.cli.assemble import Plan
-from bot.cli.process import me, say
+from bot.cli.assemble import AssemblyOptions
+from bot.cli.process import local_person, say
 from bot.cli.read_settings import read_settings
-from bot.cli.serve import at_home, gate_for
+from bot.cli.serve import console_gate, running_bot_with_console
 from bot.core.commands import HELP
 from bot.core.console import (
     ExitCode,
@@ -39,8 +39,8 @@ from bot.core.people import Thread
 from bot.ports import Deliver
 from bot.settings import Settings, pane_environment
 
-GOES_ON = "Not waited for: it goes on. `gwt-bot status` tells how it stands."
-HANDED_OVER = "Not waited for: it goes on when the bot is started again. `gwt-bot status` tells how it stands."
+CONTINUES_NOTICE = "Not waited for: it goes on. `gwt-bot status` tells how it stands."
+CONTINUES_LATER_NOTICE = "Not waited for: it goes on when the bot is started again. `gwt-bot status` tells how it stands."
 
 
 async def run(options: ReplOptions, *, umask: int) -> int:
@@ -50,19 +50,19 @@ async def run(options: ReplOptions, *, umask: int) -> int:
     """
     current = await read_settings()
     await asyncio.to_thread(ReplFile(current.gwt_home).load)
-    config = settled(options, current)
+    config = resolve_config(options, current)
     path = await project_path(config)
     if config.print_project_path:
         sys.stdout.write(f"PROJECT_PATH={path}\n")
         sys.stdout.flush()
-    chat = ConsoleChat(current.gwt_home, me(), options=manner_of(config, path))
-    async with seated(chat, settings.load, umask=umask) as seat:
+    chat = ConsoleChat(current.gwt_home, local_person(), options=console_options(config, path))
+    async with connect_console(chat, settings.load, umask=umask) as seat:
         await seat.greet()
         await seat.attend(chat.listen(seat.deliver, seat.rest))
         return await seat.leave()
 
 
-def settled(options: ReplOptions, current: Settings) -> ReplConfig:
+def resolve_config(options: ReplOptions, current: Settings) -> ReplConfig:
     terminal = sys.stdin.isatty() and sys.stdout.isatty()
     try:
         config = resolve_options(
@@ -84,7 +84,7 @@ async def project_path(config: ReplConfig) -> str:
     return str(config.project_root)
 
 
-def manner_of(config: ReplConfig, path: str) -> ConsoleOptions:
+def console_options(config: ReplConfig, path: str) -> ConsoleOptions:
     return ConsoleOptions(
         scripted=config.non_interactive,
         repository=path if config.named else "",
@@ -139,27 +139,27 @@ class ConsoleSeat:
         if chat.options.finishes:
             await self.finish()
         elif chat.moved:
-            await chat.print_sentences(GOES_ON if self.joined else HANDED_OVER)
+            await chat.print_sentences(CONTINUES_NOTICE if self.joined else CONTINUES_LATER_NOTICE)
             return ExitCode.ERROR if chat.errors else ExitCode.INCOMPLETE
         return exit_code(chat.standings.values(), errors=chat.errors)
 
     async def finish(self) -> None:
         """Wait until no session can go on without a person, then say what waits for them."""
-        await self.attend(self._rested())
-        await self._told()
+        await self.attend(self._wait_until_idle())
+        await self._report_open_questions()
 
-    async def _rested(self) -> None:
+    async def _wait_until_idle(self) -> None:
         await self.chat.wait_until_idle(self.rest)
 
-    async def _told(self) -> None:
+    async def _report_open_questions(self) -> None:
         # For whoever reads a script's output: what it left open.
         for standing in self.chat.standings.values():
             for title in standing.waits_for:
                 await self.chat.print_sentences(f"{standing.title} waits for you: {title}")
             if standing.trouble:
-                await self.chat.print_sentences(self._given_up(standing))
+                await self.chat.print_sentences(self._unfinished_text(standing))
 
-    def _given_up(self, standing: ThreadStanding) -> str:
+    def _unfinished_text(self, standing: ThreadStanding) -> str:
         # The last card says that the work is retried; the reader must also learn that the waiting is over.
         goes_on = (
             "The bot at work keeps trying."
@@ -170,7 +170,7 @@ class ConsoleSeat:
 
 
 @asynccontextmanager
-async def seated(
+async def connect_console(
     chat: ConsoleChat,
     current: Callable[[], Settings],
     *,
@@ -186,15 +186,15 @@ async def seated(
         if there:
             if not chat.options.repository and there.welcome.repository != str(here.gwt_repository):
                 chat.set_repository(str(here.gwt_repository))
-            yield _joined_seat(chat, there)
+            yield _remote_seat(chat, there)
             return
-    gate = gate_for(chat.person)
-    plan = Plan(current=current, chats={}, gate=gate, only=only, umask=umask)
-    async with own_seat(plan, chat) as seat:
+    gate = console_gate(chat.person)
+    plan = AssemblyOptions(current=current, chats={}, gate=gate, only=only, umask=umask)
+    async with local_seat(plan, chat) as seat:
         yield seat
 
 
-def _joined_seat(chat: ConsoleChat, there: BotConnection) -> ConsoleSeat:
+def _remote_seat(chat: ConsoleChat, there: BotConnection) -> ConsoleSeat:
     async def greet() -> None:
         pid = there.welcome.pid
         if chat.is_interactive:
@@ -208,10 +208,10 @@ def _joined_seat(chat: ConsoleChat, there: BotConnection) -> ConsoleSeat:
 
 
 @asynccontextmanager
-async def own_seat(plan: Plan, chat: ConsoleChat) -> AsyncGenerator[ConsoleSeat, None]:
+async def local_seat(plan: AssemblyOptions, chat: ConsoleChat) -> AsyncGenerator[ConsoleSeat, None]:
     """Start the bot in this process with this console connected to it. Other consoles may connect."""
-    async with at_home(plan) as (desk, local), asyncio.TaskGroup() as group:
-        falling = group.create_task(_tell_of_falls(desk, chat))
+    async with running_bot_with_console(plan) as (desk, local), asyncio.TaskGroup() as group:
+        falling = group.create_task(_report_crashed_sessions(desk, chat))
 
         async def greet() -> None:
             await chat.print_sentences(*desk.broken())
@@ -231,18 +231,18 @@ async def own_seat(plan: Plan, chat: ConsoleChat) -> AsyncGenerator[ConsoleSeat,
         falling.cancel()
 
 
-async def talk(plan: Plan, chat: ConsoleChat) -> int:
+async def run_local_console(plan: AssemblyOptions, chat: ConsoleChat) -> int:
     """Start the bot and listen until the person leaves.
 
     The end of a pipe is not leaving: requested work is still finished.
     """
-    async with own_seat(plan, chat) as seat:
+    async with local_seat(plan, chat) as seat:
         await seat.greet()
         await chat.listen(seat.deliver, seat.rest)
         return await seat.leave()
 
 
-async def _tell_of_falls(desk: Desk, chat: ConsoleChat) -> None:
+async def _report_crashed_sessions(desk: Desk, chat: ConsoleChat) -> None:
     while True:
         session_id = await desk.fell_over()
         await chat.print_sentences(

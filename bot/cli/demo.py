@@ -17,17 +17,17 @@ from adapters.demo.model import PlayedModel
 from adapters.demo.sample import is_merged, make_sample
 from adapters.demo.texts import REQUEST
 from adapters.store import InstanceLock, JournalStore
-from bot.cli.assemble import Plan, panes_of
-from bot.cli.console import talk
-from bot.cli.process import me
-from bot.cli.serve import gate_for
+from bot.cli.assemble import AssemblyOptions, create_panes
+from bot.cli.console import run_local_console
+from bot.cli.process import local_person
+from bot.cli.serve import console_gate
 from bot.core.commands import HELP
 from bot.core.errors import BotError
 from bot.settings import Settings
 
 FOLDER = Path(".demo")
 STAGE = {STAGE_VARIABLE: "demo"}
-PROGRESS = 3.0
+PROGRESS_SECONDS = 3.0
 """Seconds between progress updates: the demo's tasks take seconds, not minutes."""
 AUTO_PAUSE = 1.5
 
@@ -43,7 +43,7 @@ async def run(*, auto: bool, fresh: bool, umask: int) -> None:
             f"The demo in {folder} has been played to its end. Play it anew with --fresh.\n"
         )
         return
-    person = me()
+    person = local_person()
     lines = DemoInput(REQUEST, AUTO_PAUSE) if auto else None
     chat = ConsoleChat(folder / "home", person, lines=lines, options=ConsoleOptions(words=HELP))
     await chat.print_sentences(
@@ -53,14 +53,14 @@ async def run(*, auto: bool, fresh: bool, umask: int) -> None:
     )
     async with PlayedModel({**os.environ, **STAGE}) as model:
         settings = settings_for(folder, model.base_url)
-        plan = Plan(
+        plan = AssemblyOptions(
             current=lambda: settings,
             chats={"console": chat},
-            gate=gate_for(person),
+            gate=console_gate(person),
             stage=STAGE,
             umask=umask,
         )
-        await talk(plan, chat)
+        await run_local_console(plan, chat)
     if lines and not lines.completed:
         raise BotError("The demo did not come to its end; the cards above say why.")
 
@@ -79,7 +79,7 @@ def is_over(folder: Path) -> bool:
 
 async def end_agents(folder: Path) -> None:
     """Kill the agents of the previous demo."""
-    panes = panes_of(settings_for(folder, "http://127.0.0.1:9"), str, STAGE)
+    panes = create_panes(settings_for(folder, "http://127.0.0.1:9"), str, STAGE)
     await panes.kill_server()
     await panes.close()
 
@@ -93,5 +93,5 @@ def settings_for(folder: Path, base_url: str) -> Settings:
         gwt_home=folder / "home",
         gwt_repository=folder / "shop",
         gwt_agent="played",
-        progress_seconds=PROGRESS,
+        progress_seconds=PROGRESS_SECONDS,
     )

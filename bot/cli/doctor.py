@@ -23,24 +23,24 @@ from adapters.git import GitRepository
 from adapters.store.audit import check_audit, describe_problems
 from adapters.store.disk import disk_error
 from bot import settings
-from bot.cli.assemble import forge_of, listed, panes_of, sandbox_of
-from bot.cli.chats import configured_chats, wanted
-from bot.cli.models import ChosenLlm, access
-from bot.cli.process import refuse_open, secrets_in
-from bot.cli.read_settings import refuse_foreign
+from bot.cli.assemble import create_forge, create_panes, create_sandbox, split_list
+from bot.cli.chats import configured_chats, is_any_chat_configured
+from bot.cli.models import ChosenLlm, llm_access
+from bot.cli.process import require_private_home, secrets_in
+from bot.cli.read_settings import refuse_tracked_env_file
 from bot.core.errors import BotError, PortError, Refused
 from bot.core.masking import LearningMasker, Masker
 from bot.core.repositories import test_command_of
 from bot.core.world import Rules
 from bot.settings import Provider, Settings, pane_environment
 
-AGENTS = ("claude", "codex", "gemini", "opencode")
+OTHER_AGENTS = ("claude", "codex", "gemini", "opencode")
 """Agent CLIs that are checked in addition to the configured one, as alternatives."""
-SECONDS = 20.0
+CHECK_TIMEOUT = 20.0
 """Time-out of each check. Longer than the time-outs within, so that a check that hangs is reported like the others."""
-MODEL_SECONDS = 60.0
+MODEL_TIMEOUT = 60.0
 """A local model may have to be loaded first."""
-TRIED = 64 * 1024
+PROBE_BYTES = 64 * 1024
 """Size in bytes of the test file that is written and removed."""
 
 
@@ -57,18 +57,18 @@ class CheckResult:
 
 async def run(*, as_json: bool = False, ask_model: bool = True) -> int:
     """Run all checks. Return exit code 1 if something needed fails."""
-    await asyncio.to_thread(refuse_foreign, Path(".env"))
+    await asyncio.to_thread(refuse_tracked_env_file, Path(".env"))
     current = settings.load()
     masker = LearningMasker({**secrets_in(os.environ), **current.secrets})
     all_found: list[CheckResult] = []
-    async for found in look(current, masker, ask_model=ask_model):
+    async for found in run_checks(current, masker, ask_model=ask_model):
         all_found.append(found)
         if not as_json:
             sys.stdout.write(masker.mask(as_line(found)))
             sys.stdout.flush()
     lacking = sum(found.needed and not found.ok for found in all_found)
     if as_json:
-        sys.stdout.write(masker.mask(as_read_by_programs(all_found, lacking)) + "\n")
+        sys.stdout.write(masker.mask(as_json_values(all_found, lacking)) + "\n")
     elif lacking:
         raise BotError(
             f"{lacking} of the things that are needed are not as they must be; see above."
@@ -76,7 +76,7 @@ async def run(*, as_json: bool = False, ask_model: bool = True) -> int:
     return 1 if lacking else 0
 
 
-def as_read_by_programs(found: list[CheckResult], lacking: int) -> str:
+def as_json_values(found: list[CheckResult], lacking: int) -> str:
     told = {"ok": not lacking, "checks": [asdict(one) for one in found]}
     return json.dumps(told, ensure_ascii=False, indent=2)
 
@@ -87,48 +87,50 @@ def as_line(found: CheckResult) -> str:
     return f"{mark} {found.what}: {found.says}\n{remedy}"
 
 
-async def look(
+async def run_checks(
     current: Settings, masker: LearningMasker, *, ask_model: bool = True
 ) -> AsyncGenerator[CheckResult]:
     """Yield one result per check. `ask_model` sends the model one question, which may cost money."""
     for line in current.bad_lines:
         yield CheckResult("settings", False, str(line), "The line is not used.")
-    yield await _looked("home", lambda: asyncio.to_thread(_home, current))
-    yield await _looked("tmux", lambda: _tmux(current, masker))
+    yield await _run_check("home", lambda: asyncio.to_thread(_home, current))
+    yield await _run_check("tmux", lambda: _tmux(current, masker))
     for name, path in current.repositories.items():
         what = "repository" if len(current.repositories) == 1 else f"repository {name}"
-        yield await _looked(what, partial(_repository, current, path))
+        yield await _run_check(what, partial(_repository, current, path))
         for row, look_at in (("tests", _tests), ("programs", _programs)):
-            yield await _looked(what.replace("repository", row, 1), partial(look_at, current, path))
-    yield await _looked("sandbox", lambda: _sandbox(current))
-    yield await _looked(
+            yield await _run_check(
+                what.replace("repository", row, 1), partial(look_at, current, path)
+            )
+    yield await _run_check("sandbox", lambda: _sandbox(current))
+    yield await _run_check(
         "model",
         lambda: _model(current, masker, ask=ask_model),
         hint="Look at OPENAI_BASE_URL, OPENAI_MODEL and OPENAI_API_KEY, or LLM_PROVIDER.",
-        seconds=MODEL_SECONDS,
+        seconds=MODEL_TIMEOUT,
     )
     async for found in _agents(current):
         yield found
-    yield await _looked(
-        "pull requests", lambda: _forge(current, masker), needed=_names_github(current)
+    yield await _run_check(
+        "pull requests", lambda: _forge(current, masker), needed=_is_github_configured(current)
     )
     async for found in _chats(current):
         yield found
-    yield await _looked("audit log", lambda: asyncio.to_thread(_audit, current))
+    yield await _run_check("audit log", lambda: asyncio.to_thread(_audit, current))
 
 
-async def _looked(
+async def _run_check(
     what: str,
-    look_at: Callable[[], Awaitable[str]],
+    check: Callable[[], Awaitable[str]],
     *,
     needed: bool = True,
     hint: str = "",
-    seconds: float = SECONDS,
+    seconds: float = CHECK_TIMEOUT,
 ) -> CheckResult:
     """Run one check and turn its errors into a result. `hint`: the remedy if the error itself has none."""
     try:
         async with asyncio.timeout(seconds):
-            return CheckResult(what, True, await look_at(), needed=needed)
+            return CheckResult(what, True, await check(), needed=needed)
     except TimeoutError:
         says, remedy = f"no answer within {seconds:.0f} seconds", ""
     except PortError as problem:
@@ -140,33 +142,33 @@ async def _looked(
 
 def _home(current: Settings) -> str:
     """Check that files can be written. The test files are removed, and a missing home is not created."""
-    refuse_open(current.gwt_home)
+    require_private_home(current.gwt_home)
     there = (one for one in (current.gwt_home, *current.gwt_home.parents) if one.exists())
     folder = next(there)
     inside = folder.iterdir() if folder == current.gwt_home else ()
     for one in (folder, *(each for each in inside if each.is_dir())):
-        _write(one)
+        _probe_write(one)
     begun = "" if folder == current.gwt_home else ", made at the first start"
-    return f"{current.gwt_home}{begun}, {_room(folder)}"
+    return f"{current.gwt_home}{begun}, {_free_space(folder)}"
 
 
-def _write(folder: Path) -> None:
+def _probe_write(folder: Path) -> None:
     """Write and remove a test file. Raises Unavailable if that fails."""
     try:
         with TemporaryFile(dir=folder) as file:
-            file.write(bytes(TRIED))
+            file.write(bytes(PROBE_BYTES))
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
         raise disk_error(error, folder) from error
 
 
-def _room(folder: Path) -> str:
+def _free_space(folder: Path) -> str:
     return f"{shutil.disk_usage(folder).free / 1e9:,.1f} GB free"
 
 
 async def _tmux(current: Settings, masker: Masker) -> str:
-    panes = panes_of(current, masker.mask, {})
+    panes = create_panes(current, masker.mask, {})
     try:
         await panes.require()
     finally:
@@ -177,9 +179,9 @@ async def _tmux(current: Settings, masker: Masker) -> str:
 async def _repository(current: Settings, path: str) -> str:
     repository = GitRepository(current.gwt_home, pane_environment())
     base = await repository.base(path)
-    await asyncio.to_thread(_write, Path(base.repository))
+    await asyncio.to_thread(_probe_write, Path(base.repository))
     changed = f", {base.uncommitted} files with changes of yours" if base.uncommitted else ""
-    room = _room(Path(base.repository))
+    room = _free_space(Path(base.repository))
     return f"{base.repository}, {base.branch} at {base.commit[:10]}{changed}, {room}"
 
 
@@ -189,7 +191,7 @@ async def _tests(current: Settings, path: str) -> str:
         repository=str(current.gwt_repository),
         repositories=current.repositories,
         agent=current.gwt_agent,
-        test_commands=listed(current.gwt_test_command, "&&&"),
+        test_commands=split_list(current.gwt_test_command, "&&&"),
     )
     wanted, top = test_command_of(rules, path), path
     if not wanted:
@@ -219,7 +221,7 @@ async def _programs(current: Settings, path: str) -> str:
 
 
 async def _sandbox(current: Settings) -> str:
-    sandbox = sandbox_of(current, pane_environment())
+    sandbox = create_sandbox(current, pane_environment())
     if sandbox is None:
         return f"none (SANDBOX): agents may do what {getpass.getuser()} may do"
     await sandbox.require()
@@ -231,7 +233,7 @@ async def _model(current: Settings, masker: LearningMasker, *, ask: bool) -> str
     cli = current.llm_provider in (Provider.CLAUDE_CODE, Provider.CODEX)
     named = current.openai_model or ("its own model" if cli else "no model is named")
     if not cli:
-        access(current)
+        llm_access(current)
     if not ask:
         return f"{named} ({current.llm_provider}), not asked"
     llm = ChosenLlm(lambda: current, masker, os.environ)
@@ -245,25 +247,28 @@ async def _agents(current: Settings) -> AsyncGenerator[CheckResult]:
         clis = AgentClis(
             dict(os.environ),
             other_command=current.gwt_agent_command or None,
-            extra_variables=listed(current.gwt_agent_env),
-            sandbox=sandbox_of(current, pane_environment()),
+            extra_variables=split_list(current.gwt_agent_env),
+            sandbox=create_sandbox(current, pane_environment()),
         )
     except PortError as problem:
         yield CheckResult("agent other", False, problem.reason, problem.remedy)
         return
-    wanted = (current.gwt_agent, *listed(current.gwt_other_agents))
-    names = dict.fromkeys((*wanted, *AGENTS))
+    wanted = (current.gwt_agent, *split_list(current.gwt_other_agents))
+    names = dict.fromkeys((*wanted, *OTHER_AGENTS))
     for name in names:
         ready = await clis.ready(name, str(current.gwt_repository))
         says = f"{ready.version or 'is there'}" if ready.ok else ready.problem
         needed = name == current.gwt_agent
         yield CheckResult(f"agent {name}", ready.ok, says, ready.remedy, needed)
-        told = (*ready.warnings, *(await _brought(current, clis, name) if ready.ok else ()))
+        told = (
+            *ready.warnings,
+            *(await _agent_settings_notes(current, clis, name) if ready.ok else ()),
+        )
         for warning in told:
             yield CheckResult(f"agent {name}", True, warning)
 
 
-async def _brought(current: Settings, clis: AgentClis, name: str) -> tuple[str, ...]:
+async def _agent_settings_notes(current: Settings, clis: AgentClis, name: str) -> tuple[str, ...]:
     # A missing repository is reported by its own check.
     repository = GitRepository(current.gwt_home, pane_environment())
     try:
@@ -274,14 +279,14 @@ async def _brought(current: Settings, clis: AgentClis, name: str) -> tuple[str, 
     return clis.brought(name, files)
 
 
-def _names_github(current: Settings) -> bool:
+def _is_github_configured(current: Settings) -> bool:
     # The login of the `gh` CLI does not count: it is not meant for the bot.
     app = (current.github_app_id, current.github_app_key_file, current.github_app_installation)
     return current.gwt_pull_requests and any((current.github_token, *app))
 
 
 async def _forge(current: Settings, masker: LearningMasker) -> str:
-    forge = forge_of(current, os.environ, masker.learn)
+    forge = create_forge(current, os.environ, masker.learn)
     if forge is None:
         return "switched off (GWT_PULL_REQUESTS)"
     forge.require()
@@ -306,10 +311,10 @@ async def _chats(current: Settings) -> AsyncGenerator[CheckResult]:
         platforms = configured_chats(current)
     except BotError as wrong:
         why = "; ".join(line.strip() for line in str(wrong).splitlines()[1:])
-        half = wanted(current)
+        half = is_any_chat_configured(current)
         remedy = "Set what is missing." if half else "The console needs none: gwt-bot console."
         yield CheckResult("chats", False, why, remedy, half)
         return
     for platform in platforms:
         hint = "Look at the network, at a proxy in between, and at the address in the settings."
-        yield await _looked(platform.name, platform.tried, hint=hint)
+        yield await _run_check(platform.name, platform.tried, hint=hint)

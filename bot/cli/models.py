@@ -22,7 +22,7 @@ from adapters.llm import (
 )
 from adapters.store.disk import disk_error
 from bot.core.errors import Refused, SettingsError, Unavailable
-from bot.core.llm import AI_SETTINGS, ModelChoice, Reply, Usage
+from bot.core.llm import AI_SETTINGS_REQUIRED, ModelChoice, Reply, Usage
 from bot.core.masking import LearningMasker
 from bot.ports import Llm
 from bot.settings import Provider, Settings
@@ -37,7 +37,7 @@ _OPENAI = "https://api.openai.com/v1"
 _CHOICES = ", ".join(one for one in Provider if one is not Provider.CUSTOM)
 
 
-SOON = 60.0
+LONGEST_REPORTED_WAIT = 60.0
 """Seconds. Settings are read again at least this often, however long an endpoint asks to wait."""
 
 
@@ -66,13 +66,13 @@ class ChosenLlm:
         self._masker.learn(settings.secrets)
         began = self._clock()
         whom = (settings.llm_provider, *_endpoint(settings))
-        self._heed(whom)
+        self._raise_if_rate_limited(whom)
         try:
-            reply = await self._chosen(settings).complete(system, data, schema=schema)
+            reply = await self._create_llm(settings).complete(system, data, schema=schema)
         except Unavailable as trouble:
-            if (trouble.retry_after or 0) > SOON:
+            if (trouble.retry_after or 0) > LONGEST_REPORTED_WAIT:
                 self._let_alone[whom] = (self._clock() + (trouble.retry_after or 0), trouble)
-                self._heed(whom)
+                self._raise_if_rate_limited(whom)
             raise
         self._windows.learn(_model_key(settings), reply.context_window)
         asked = Usage(
@@ -92,19 +92,21 @@ class ChosenLlm:
             return self._windows.learnt(_model_key(settings)) or window_in_table(named)
         if _missing(settings):
             return window_in_table(settings.openai_model)
-        return await self._windows.of(access(settings))
+        return await self._windows.of(llm_access(settings))
 
-    def _heed(self, whom: tuple[str, ...]) -> None:
+    def _raise_if_rate_limited(self, endpoint: tuple[str, ...]) -> None:
         """Raise Unavailable while the endpoint's requested wait lasts, for all sessions.
 
         The reported wait is at most LONGEST_REPORTED_WAIT, so that changed settings take effect soon.
         """
-        until, trouble = self._let_alone.get(whom, (0.0, None))
+        until, trouble = self._let_alone.get(endpoint, (0.0, None))
         left = until - self._clock()
         if trouble and left > 0:
-            raise Unavailable(trouble.reason, trouble.remedy, min(left, SOON)) from trouble
+            raise Unavailable(
+                trouble.reason, trouble.remedy, min(left, LONGEST_REPORTED_WAIT)
+            ) from trouble
 
-    def _chosen(self, settings: Settings) -> Llm:
+    def _create_llm(self, settings: Settings) -> Llm:
         mask, timeout = self._masker.mask, settings.llm_timeout
         cli = _CLIS.get(settings.llm_provider)
         if cli:
@@ -112,7 +114,7 @@ class ChosenLlm:
             return CliLlm(cli, self._environ, mask=mask, model=model, timeout=timeout)
         key = _model_key(settings)
         return OpenAiLlm(
-            access(settings),
+            llm_access(settings),
             mask=mask,
             timeout=timeout,
             formats=self._formats,
@@ -120,7 +122,7 @@ class ChosenLlm:
         )
 
 
-def access(settings: Settings) -> LlmAccess:
+def llm_access(settings: Settings) -> LlmAccess:
     """Return the access to the endpoint in the settings.
 
     Raises Unavailable, with what is missing, until they are complete.
@@ -136,7 +138,7 @@ def access(settings: Settings) -> LlmAccess:
         if not there
     ]
     if missing:
-        raise Unavailable(AI_SETTINGS, _remedy(settings, missing))
+        raise Unavailable(AI_SETTINGS_REQUIRED, _remedy(settings, missing))
     return LlmAccess(url, settings.openai_model, _key(settings), key_setting)
 
 
@@ -196,11 +198,14 @@ class EnvPreferences:
     """Implements bot.ports.Preferences. `start_env_file` is the .env of the folder in which the bot was started."""
 
     def __init__(
-        self, current: Callable[[], Settings], environ: Mapping[str, str], also: Path = Path(".env")
+        self,
+        current: Callable[[], Settings],
+        environ: Mapping[str, str],
+        start_env_file: Path = Path(".env"),
     ) -> None:
         self._current = current
         self._environ = environ
-        self._also = also.absolute()
+        self._also = start_env_file.absolute()
 
     def model(self) -> ModelChoice:
         try:
@@ -233,7 +238,9 @@ class EnvPreferences:
             make_private(file.parent)
             # if it is a link, change the file that it points to and keep the link
             file = file.resolve()
-            Disk().replace(file, _with(_text(file), {_URL: base_url, _MODEL: model}).encode())
+            Disk().replace(
+                file, _with_variables(_read_text(file), {_URL: base_url, _MODEL: model}).encode()
+            )
         except OSError as error:
             raise disk_error(error, file) from error
 
@@ -248,11 +255,11 @@ class EnvPreferences:
         for name in (_URL, _MODEL):
             if name in there:
                 raise Refused(f"{name} is set in the bot's environment.", "Change it there.")
-            if self._also.resolve() != file.resolve() and _sets(self._also, name):
+            if self._also.resolve() != file.resolve() and _is_set_in(self._also, name):
                 raise Refused(f"{name} is set in {self._also}.", "Change it there.")
 
 
-def _text(file: Path) -> str:
+def _read_text(file: Path) -> str:
     # Bytes, not text mode: the line ends of unchanged lines must stay as they are.
     try:
         return file.read_bytes().decode() if file.exists() else ""
@@ -284,27 +291,27 @@ def _missing(settings: Settings) -> str:
     if settings.llm_provider in (Provider.CLAUDE_CODE, Provider.CODEX):
         return ""
     try:
-        access(settings)
+        llm_access(settings)
     except Unavailable as wanting:
         return wanting.remedy
     return ""
 
 
-def _sets(file: Path, name: str) -> bool:
+def _is_set_in(file: Path, name: str) -> bool:
     # Also true for an empty value: it takes precedence over values from elsewhere.
-    return any(_names(line, name) for line in _text(file).splitlines())
+    return any(_line_sets(line, name) for line in _read_text(file).splitlines())
 
 
-def _names(line: str, name: str) -> bool:
+def _line_sets(line: str, name: str) -> bool:
     # In every spelling that the settings parser accepts.
     return bool(re.match(rf"\s*(?:export\s+)?{name}\s*(?:=|$)", line, re.IGNORECASE))
 
 
-def _with(text: str, chosen: Mapping[str, str]) -> str:
+def _with_variables(text: str, chosen: Mapping[str, str]) -> str:
     """Return the text with these variables set, each in its old place or at the end. Every other line is unchanged."""
     lines = text.removesuffix("\n").split("\n") if text else []
     for name, value in chosen.items():
-        known = [number for number, line in enumerate(lines) if _names(line, name)]
+        known = [number for number, line in enumerate(lines) if _line_sets(line, name)]
         place = known[0] if known else len(lines)
         lines = [line for number, line in enumerate(lines) if number not in known]
         lines.insert(place, f"{name}={value}")

@@ -13,8 +13,8 @@ from adapters.console.chat import ConsoleChat, ConsoleOptions
 from adapters.console.typed import is_yes
 from bot import settings
 from bot.cli import status
-from bot.cli.console import ConsoleSeat, seated
-from bot.cli.process import me, say
+from bot.cli.console import ConsoleSeat, connect_console
+from bot.cli.process import local_person, say
 from bot.cli.read_settings import read_settings
 from bot.core.choices import Command, Word
 from bot.core.commands import HELP
@@ -25,7 +25,7 @@ from bot.core.people import Thread
 from bot.core.states import Status
 from bot.settings import Settings
 
-ANYWHERE = Thread(platform="console", channel="terminal", root="")
+NO_THREAD = Thread(platform="console", channel="terminal", root="")
 """The thread for commands that concern no particular thread."""
 _AT_WORK = (Status.ACTIVE, Status.QUEUED)
 
@@ -35,7 +35,7 @@ async def run(instruction: str, *, umask: int, project: str = "", detach: bool =
     current = await read_settings()
     repository = str(_folder(project)) if project else str(current.gwt_repository)
     chat = _console(current, repository)
-    async with seated(chat, settings.load, umask=umask) as seat:
+    async with connect_console(chat, settings.load, umask=umask) as seat:
         if detach and not seat.joined:
             raise Refused(
                 "--detach hands the work to a bot that is at work, and there is none.",
@@ -43,7 +43,7 @@ async def run(instruction: str, *, umask: int, project: str = "", detach: bool =
             )
         await seat.look()
         thread = chat.begin_thread()
-        return await _done(seat, thread, chat.request(instruction), detach=detach)
+        return await _deliver_and_wait(seat, thread, chat.request(instruction), detach=detach)
 
 
 async def stop(session: str = "", *, umask: int, everything: bool = False) -> int:
@@ -51,22 +51,25 @@ async def stop(session: str = "", *, umask: int, everything: bool = False) -> in
 
     Asks first if that would stop several.
     """
-    at_work = [line for line in await status.under_way() if line["status"] in _AT_WORK]
+    at_work = [line for line in await status.unfinished_sessions() if line["status"] in _AT_WORK]
     named = [line for line in at_work if str(line["id"]).startswith(session)]
     if session and len(named) != 1:
         # the bot's own answer says what is wrong with the id
-        return await about(Word.STOP, session, umask=umask, only=frozenset())
+        return await send_session_command(Word.STOP, session, umask=umask, only=frozenset())
     if not named:
         say("Nothing is at work on this home.")
         return ExitCode.COMPLETE
-    if len(named) > 1 and not (everything or await _wanted(named)):
+    if len(named) > 1 and not (everything or await _confirm_stop_all(named)):
         return ExitCode.ERROR
     ids = [str(line["id"]) for line in named]
-    codes = [await about(Word.STOP, one, umask=umask, only=frozenset({one})) for one in ids]
+    codes = [
+        await send_session_command(Word.STOP, one, umask=umask, only=frozenset({one}))
+        for one in ids
+    ]
     return max(codes)
 
 
-async def _wanted(at_work: list[status.TableRow]) -> bool:
+async def _confirm_stop_all(at_work: list[status.TableRow]) -> bool:
     """Ask whether to stop all of them. `False` if nobody is at the terminal to ask."""
     say(*(f"  {status.short(line)}  {line['title']}  ({line['where']})" for line in at_work))
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -84,36 +87,38 @@ async def intent(what: str, name: str, *, umask: int) -> int:
     current = await read_settings()
     chat = _console(current, str(current.gwt_repository))
     begins = what == "run"
-    async with seated(
+    async with connect_console(
         chat, settings.load, umask=umask, only=None if begins else frozenset()
     ) as seat:
         await seat.look()
         command = Command(word=Word.INTENT, argument=what, text=name)
         event = Commanded(**chat.mark(), command=command)
-        code = await _done(seat, ANYWHERE, event, stays=begins, turned=begins)
+        code = await _deliver_and_wait(seat, NO_THREAD, event, stays=begins, needs_session=begins)
         return ExitCode.ERROR if chat.refused else code
 
 
-async def about(
+async def send_session_command(
     word: Word, session: str = "", *, umask: int, only: frozenset[str] | None = None
 ) -> int:
     """Send a command about one session: the named one, or the only one it can mean."""
     current = await read_settings()
     chat = _console(current, "")
-    async with seated(chat, settings.load, umask=umask, only=only) as seat:
+    async with connect_console(chat, settings.load, umask=umask, only=only) as seat:
         await seat.look()
         command = Commanded(**chat.mark(), command=Command(word=word, argument=session))
-        return await _done(seat, ANYWHERE, command, stays=word is not Word.STOP, turned=True)
+        return await _deliver_and_wait(
+            seat, NO_THREAD, command, stays=word is not Word.STOP, needs_session=True
+        )
 
 
-async def _done(
+async def _deliver_and_wait(
     seat: ConsoleSeat,
     thread: Thread,
     event: FromPeople,
     *,
     detach: bool = False,
     stays: bool = True,
-    turned: bool = False,
+    needs_session: bool = False,
 ) -> int:
     """Send the event and return the exit code.
 
@@ -121,7 +126,7 @@ async def _done(
     """
     chat = seat.chat
     await seat.attend(chat.deliver_event(thread, event, seat.deliver))
-    if chat.errors or (turned and not chat.turned):
+    if chat.errors or (needs_session and not chat.turned):
         return ExitCode.ERROR
     if detach:
         await chat.print_sentences("It is at work. gwt-bot status tells how it stands.")
@@ -150,7 +155,7 @@ def _console(current: Settings, repository: str) -> ConsoleChat:
         only_own=True,
         words=HELP,
     )
-    return ConsoleChat(current.gwt_home, me(), options=manner)
+    return ConsoleChat(current.gwt_home, local_person(), options=manner)
 
 
 def _folder(project: str) -> Path:

@@ -31,7 +31,7 @@ def say(*lines: str) -> None:
         return
     from bot.core.masking import Masker
 
-    masker = Masker(_known())
+    masker = Masker(_known_secrets())
     for line in lines:
         sys.stderr.write(f"{masker.mask(line)}\n")
 
@@ -44,7 +44,7 @@ class EarlyLog(logging.Handler):
 
 
 @contextmanager
-def ending_with_its_reader() -> Generator[None, None, None]:
+def exit_on_closed_output() -> Generator[None, None, None]:
     """End quietly if the reader of the output has gone (`| head`), with the exit code of SIGPIPE."""
     try:
         try:
@@ -52,15 +52,15 @@ def ending_with_its_reader() -> Generator[None, None, None]:
         finally:
             sys.stdout.flush()
     except BaseException as error:
-        if not is_lost_reader(error):
+        if not is_closed_output_error(error):
             raise
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        for stream in filter(_is_unread, (sys.stdout, sys.stderr)):
+        for stream in filter(_is_closed, (sys.stdout, sys.stderr)):
             os.dup2(nowhere, stream.fileno())  # Python flushes its buffers at exit
         sys.exit(128 + signal.SIGPIPE)
 
 
-async def until_reader_is_gone(work: Coroutine[None, None, int | None]) -> int | None:
+async def cancel_on_closed_output(work: Coroutine[None, None, int | None]) -> int | None:
     """Cancel the work when nobody reads the output pipe any more, as a closed terminal would.
 
     Agents keep working, and everything is on disk.
@@ -76,7 +76,7 @@ async def until_reader_is_gone(work: Coroutine[None, None, int | None]) -> int |
     try:
         return await task
     except asyncio.CancelledError:
-        if task.cancelled() and watched and _is_unread(sys.stdout):
+        if task.cancelled() and watched and _is_closed(sys.stdout):
             raise BrokenPipeError from None
         raise
     finally:
@@ -84,28 +84,28 @@ async def until_reader_is_gone(work: Coroutine[None, None, int | None]) -> int |
             loop.remove_reader(out)
 
 
-def is_lost_reader(error: BaseException | None) -> bool:
+def is_closed_output_error(error: BaseException | None) -> bool:
     """Whether this error means that our own output was closed.
 
     Checks stdout and stderr too: broken connections raise the same error.
     """
-    if not any(map(_is_unread, (sys.stdout, sys.stderr))):
+    if not any(map(_is_closed, (sys.stdout, sys.stderr))):
         return False
     while error is not None and not isinstance(error, BrokenPipeError):
         if isinstance(error, BaseExceptionGroup):
             group = cast("BaseExceptionGroup[BaseException]", error)
-            return any(map(is_lost_reader, group.exceptions))
+            return any(map(is_closed_output_error, group.exceptions))
         error = error.__cause__ or error.__context__
     return error is not None
 
 
-def _is_unread(stream: TextIO) -> bool:
+def _is_closed(stream: TextIO) -> bool:
     asked = select.poll()
     asked.register(stream.fileno(), 0)
     return any(what & (select.POLLERR | select.POLLHUP) for _, what in asked.poll(0))
 
 
-def _known() -> dict[str, str]:
+def _known_secrets() -> dict[str, str]:
     from bot import settings
 
     known = secrets_in(os.environ)
@@ -117,7 +117,7 @@ def _known() -> dict[str, str]:
 
 # Values that must never be shown, as far as they are known; more may be learned while the bot runs.
 
-_TELLING = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE | re.ASCII)
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE | re.ASCII)
 
 
 def secrets_in(environ: Mapping[str, str]) -> dict[str, str]:
@@ -128,7 +128,7 @@ def secrets_in(environ: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in environ.items()
-        if _TELLING.search(name) and not name.upper().endswith(("_FILE", "_PATH"))
+        if _SECRET_NAME.search(name) and not name.upper().endswith(("_FILE", "_PATH"))
     }
 
 
@@ -139,7 +139,7 @@ CANARY = "GWT_CANARY_TOKEN"
 _PR_SET_DUMPABLE = 4
 
 
-def keep_to_itself() -> int:
+def restrict_process() -> int:
     """Make new files readable by their owner only; return the former umask, for files in users' repositories.
 
     On Linux, also keep other programs of the same user from reading the bot's memory, environment and open files.
@@ -149,19 +149,19 @@ def keep_to_itself() -> int:
         import ctypes
 
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
-    search_whole_paths()
+    clean_search_path()
     return os.umask(0o077)
 
 
-def search_whole_paths() -> None:
+def clean_search_path() -> None:
     """Clean the PATH of the bot and of everything it starts.
 
     Adapters use the PATH of this environment and filter nothing themselves.
     """
-    os.environ["PATH"] = whole_paths(os.environ.get("PATH", ""))
+    os.environ["PATH"] = absolute_search_path(os.environ.get("PATH", ""))
 
 
-def whole_paths(search: str) -> str:
+def absolute_search_path(search: str) -> str:
     """Return a PATH without relative folders and agents' worktrees.
 
     A relative folder such as `./node_modules/.bin` depends on where a program is started, and git is started in agents'
@@ -174,14 +174,14 @@ def whole_paths(search: str) -> str:
     return os.pathsep.join(kept) or os.defpath
 
 
-def refuse_open(home: Path) -> None:
+def require_private_home(home: Path) -> None:
     """Raise SettingsError if others can read the home.
 
     It is not fixed silently: its secrets may have been read already, and a person must know.
     """
-    if not home.is_dir() or not _open(home):
+    if not home.is_dir() or not _is_open_to_others(home):
         return
-    if seen := sorted(path.name for path in home.iterdir() if _open(path)):
+    if seen := sorted(path.name for path in home.iterdir() if _is_open_to_others(path)):
         raise SettingsError(
             f"{home} can be read by others, and so can what is in it ({', '.join(seen[:5])}).\n"
             f"  chmod -R go-rwx {home}\n"
@@ -190,7 +190,7 @@ def refuse_open(home: Path) -> None:
 
 
 @contextmanager
-def canary(environ: Mapping[str, str]) -> Generator[dict[str, str], None, None]:
+def canary_in_environment(environ: Mapping[str, str]) -> Generator[dict[str, str], None, None]:
     """Put the canary value into the bot's own environment, where no program that it starts may find it.
 
     An existing value is kept.
@@ -209,12 +209,12 @@ def canary(environ: Mapping[str, str]) -> Generator[dict[str, str], None, None]:
             os.environ[CANARY] = before
 
 
-def _open(path: Path) -> bool:
+def _is_open_to_others(path: Path) -> bool:
     found = path.lstat()
     return not stat.S_ISLNK(found.st_mode) and bool(found.st_mode & 0o077)
 
 
-def me() -> Person:
+def local_person() -> Person:
     """Return the person at this terminal: the user who runs the program."""
     import getpass
 

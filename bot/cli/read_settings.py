@@ -22,13 +22,13 @@ GIT_SECONDS = 10.0
 
 async def read_settings() -> Settings:
     """Read the settings, as every command does first. Unreadable lines of a .env are reported and skipped."""
-    await asyncio.to_thread(refuse_foreign, Path(".env"))
+    await asyncio.to_thread(refuse_tracked_env_file, Path(".env"))
     current = settings.load()
     say(*(f"gwt-bot: {line}. The line is not used." for line in current.bad_lines))
     return current
 
 
-def refuse_foreign(env_file: Path) -> None:
+def refuse_tracked_env_file(env_file: Path) -> None:
     # If git tracks the .env, the author of the repository could redirect the operator's key to any address.
     if not (env_file.is_file() and _is_tracked(env_file.absolute())):
         return

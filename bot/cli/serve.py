@@ -14,13 +14,13 @@ from adapters.local.chat import LocalChat
 from adapters.local.handshake import VERSION, Welcome
 from adapters.local.server import serve_socket
 from bot import settings
-from bot.cli.assemble import Plan, running_desk
+from bot.cli.assemble import AssemblyOptions, running_desk
 from bot.cli.chats import configured_chats
-from bot.cli.process import me, say
+from bot.cli.process import local_person, say
 from bot.cli.read_settings import read_settings
 from bot.core.desk import Desk
 from bot.core.errors import BotError, Refused
-from bot.core.gate import Gate, everyone_of
+from bot.core.gate import Gate, single_list_doors
 from bot.core.people import Person
 from bot.core.text import sentences
 from bot.core.world import World
@@ -32,10 +32,10 @@ log = logging.getLogger("bot.program")
 
 async def run(*, umask: int) -> None:
     await read_settings()
-    await at_work(settings.load, umask=umask)
+    await run_bot(settings.load, umask=umask)
 
 
-async def at_work(
+async def run_bot(
     current: Callable[[], Settings],
     stage: Mapping[str, str] | None = None,
     through: Callable[[World], World] = lambda world: world,
@@ -49,7 +49,7 @@ async def at_work(
         for platform in platforms:
             chats[platform.name] = await open_chats.enter_async_context(platform.build())
         gate = Gate({platform.name: platform.door for platform in platforms})
-        plan = Plan(
+        plan = AssemblyOptions(
             current=current,
             chats=chats,
             gate=gate,
@@ -60,15 +60,15 @@ async def at_work(
         await _serve(plan, chats)
 
 
-async def _serve(plan: Plan, chats: Mapping[str, Chat]) -> None:
+async def _serve(plan: AssemblyOptions, chats: Mapping[str, Chat]) -> None:
     """Listen on all chats.
 
     A chat that refuses the bot for good is reported and dropped; after the last one, BotError ends the bot.
     """
-    async with at_home(plan) as (desk, _):
+    async with running_bot_with_console(plan) as (desk, _):
         _say(*desk.broken(), *desk.unfinished(), f"At work on {', '.join(chats)}.")
         async with asyncio.TaskGroup() as group:
-            falling = group.create_task(_tell_of_falls(desk))
+            falling = group.create_task(_report_crashed_sessions(desk))
             listening = [_listen(name, chat, desk) for name, chat in chats.items()]
             refused = await asyncio.gather(*listening)
             falling.cancel()
@@ -87,7 +87,7 @@ async def _listen(name: str, chat: Chat, desk: Desk) -> bool:
     return False
 
 
-async def _tell_of_falls(desk: Desk) -> None:
+async def _report_crashed_sessions(desk: Desk) -> None:
     while True:
         session_id = await desk.fell_over()
         _say(
@@ -102,24 +102,26 @@ def _say(*sentences: str) -> None:
 # The running bot with access for the person at this machine: the console's chat and the local socket.
 
 
-def gate_for(person: Person) -> Gate:
-    return Gate(everyone_of("console", frozenset({person.id})))
+def console_gate(person: Person) -> Gate:
+    return Gate(single_list_doors("console", frozenset({person.id})))
 
 
 @asynccontextmanager
-async def at_home(plan: Plan) -> AsyncGenerator[tuple[Desk, LocalChat], None]:
+async def running_bot_with_console(
+    plan: AssemblyOptions,
+) -> AsyncGenerator[tuple[Desk, LocalChat], None]:
     """Run the bot with all chats of the plan and the local console. One gate protects them all."""
-    person = me()
+    person = local_person()
     home = plan.current().gwt_home
     local = LocalChat(home, person)
-    doors = {**plan.gate.doors, **gate_for(person).doors}
+    doors = {**plan.gate.doors, **console_gate(person).doors}
     plan = replace(
         plan, chats={**plan.chats, "console": local}, gate=Gate(doors, here=person.platform)
     )
     async with running_desk(plan) as desk:
         hearing = asyncio.create_task(local.listen(desk.take), name="local")
         try:
-            async with serve_socket(home, local, _Behind(desk), _welcome(plan.current())):
+            async with serve_socket(home, local, _SocketBackend(desk), _welcome(plan.current())):
                 yield desk, local
         finally:
             hearing.cancel()
@@ -135,7 +137,7 @@ def _welcome(current: Settings) -> Welcome:
     )
 
 
-class _Behind:
+class _SocketBackend:
     """What the local socket gives access to."""
 
     def __init__(self, desk: Desk) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # Scripts call these commands often: the models of sessions are imported only if a session must be read from disk.
 
 TableRow = Mapping[str, JsonValue]
-MOST = 50
+MAX_PRINTED_LINES = 50
 """The most lines of a list for a person. `--json` prints all of them."""
 _HEX = frozenset("0123456789abcdef-")
 
@@ -38,15 +38,15 @@ async def status(*, as_json: bool) -> None:
     lines, pid = await _rows("status")
     if as_json:
         told = {"bot": {"running": pid is not None, "pid": pid}, "sessions": [*lines]}
-        _out_json(told)
+        _print_json(told)
         return
     running = f"A bot is at work (process {pid})." if pid else "No bot is at work on this home."
     body: list[Element] = [Text(text=running)]
     body.append(_table(lines, waits=True) if lines else Text(text="Nothing is under way."))
-    _out(Sheet(title="Status", body=tuple(body)))
+    _print_sheet(Sheet(title="Status", body=tuple(body)))
 
 
-async def under_way() -> list[TableRow]:
+async def unfinished_sessions() -> list[TableRow]:
     """Return the sessions that are not finished."""
     return (await _rows("status"))[0]
 
@@ -54,29 +54,32 @@ async def under_way() -> list[TableRow]:
 async def sessions(*, as_json: bool) -> None:
     lines, _ = await _rows("sessions")
     if as_json:
-        _out_json([*lines])
+        _print_json([*lines])
         return
     none = Text(text="There are none yet. gwt-bot run says what you would like to have built.")
-    body: tuple[Element, ...] = (_table(lines[:MOST]) if lines else none,)
-    if len(lines) > MOST:
-        body = (*body, Text(text=f"… and {len(lines) - MOST} older ones; --json lists them all."))
-    _out(Sheet(title="Sessions", body=body))
+    body: tuple[Element, ...] = (_table(lines[:MAX_PRINTED_LINES]) if lines else none,)
+    if len(lines) > MAX_PRINTED_LINES:
+        body = (
+            *body,
+            Text(text=f"… and {len(lines) - MAX_PRINTED_LINES} older ones; --json lists them all."),
+        )
+    _print_sheet(Sheet(title="Sessions", body=body))
 
 
 async def inbox(*, as_json: bool) -> None:
     """Print everything that waits for a person."""
     lines, _ = await _rows("inbox")
     if as_json:
-        _out_json([*lines])
+        _print_json([*lines])
         return
     if not lines:
-        _out(Sheet(title="Inbox", body=(Text(text="Nothing waits for you."),)))
+        _print_sheet(Sheet(title="Inbox", body=(Text(text="Nothing waits for you."),)))
         return
-    items = tuple(f"{_name(one)}{_text(one, 'title')}: {_waits(one)}" for one in lines)
+    items = tuple(f"{_name(one)}{_text(one, 'title')}: {_waits_for_text(one)}" for one in lines)
     body: list[Element] = [Bullets(items=items)]
     if any(line["kind"] == "intent" for line in lines):
         body.append(Text(text="gwt-bot intent show <name> tells more of an intent."))
-    _out(Sheet(title="Inbox", body=tuple(body)))
+    _print_sheet(Sheet(title="Inbox", body=tuple(body)))
 
 
 def _name(line: TableRow) -> str:
@@ -94,25 +97,27 @@ async def usage(*, as_json: bool) -> None:
     lines, _ = await _rows("usage")
     keys = ("id", "title", "status", "model_calls", "model_tokens", "agent_runs", "agent_tokens")
     if as_json:
-        _out_json([{key: line[key] for key in keys} for line in lines])
+        _print_json([{key: line[key] for key in keys} for line in lines])
         return
     if not lines:
-        _out(Sheet(title="Usage", body=(Text(text="No model has been asked yet."),)))
+        _print_sheet(Sheet(title="Usage", body=(Text(text="No model has been asked yet."),)))
         return
     calls, tokens = (sum(int(_text(one, key)) for one in lines) for key in keys[3:5])
     total = Fields(pairs=(("Model calls", f"{calls:,}"), ("Model tokens", f"about {tokens:,}")))
     rows = tuple((short(one), *(_text(one, key) for key in keys[1:])) for one in lines)
     head = ("Id", "What", "State", "Calls", "Tokens", "Agent runs", "Agents' tokens")
-    _out(Sheet(title="Usage", body=(total, Table(head=head, rows=rows[:MOST]))))
+    _print_sheet(
+        Sheet(title="Usage", body=(total, Table(head=head, rows=rows[:MAX_PRINTED_LINES])))
+    )
 
 
 async def info(session: str, *, as_json: bool) -> None:
-    told = cast("dict[str, JsonValue]", (await _fetched("session", session))[0])
+    told = cast("dict[str, JsonValue]", (await _fetch_data("session", session))[0])
     if as_json:
-        _out_json(told)
+        _print_json(told)
         return
     whole = cast("dict[str, JsonValue]", told["session"])
-    _out(Sheet(title=_text(told, "title"), body=tuple(_info(told, whole))))
+    _print_sheet(Sheet(title=_text(told, "title"), body=tuple(_info(told, whole))))
 
 
 async def logs(session: str, task: str, *, full: bool, as_json: bool) -> None:
@@ -126,8 +131,8 @@ async def logs(session: str, task: str, *, full: bool, as_json: bool) -> None:
     if session and not _HEX.issuperset(session.lower()):
         # not a session id: the argument names a task
         session, task, full = "", session, full or task == Visibility.FULL
-    session = session or await _last()
-    told = cast("dict[str, JsonValue]", (await _fetched("session", session))[0])
+    session = session or await _latest_session_id()
+    told = cast("dict[str, JsonValue]", (await _fetch_data("session", session))[0])
     id = _text(cast("TableRow", told["session"]), "id")
     current = settings.load()
     masker = Masker({**secrets_in(os.environ), **current.secrets})
@@ -137,13 +142,13 @@ async def logs(session: str, task: str, *, full: bool, as_json: bool) -> None:
         known = ", ".join(log.key for log in found) or "none yet"
         raise Refused(f"There is no log of {task}.", f"There are: {known}.")
     if as_json:
-        _out_json([log.model_dump(mode="json") for log in ((one,) if one else found)])
+        _print_json([log.model_dump(mode="json") for log in ((one,) if one else found)])
         return
     title = f"Logs of {_text(told, 'title')} ({id[:8]})"
-    _out(Sheet(title=title, body=shown(found, task, "full" if full else "")))
+    _print_sheet(Sheet(title=title, body=shown(found, task, "full" if full else "")))
 
 
-async def _last() -> str:
+async def _latest_session_id() -> str:
     """Return the id of the most recently updated session."""
     lines, _ = await _rows("sessions")
     if not lines:
@@ -163,7 +168,7 @@ def _info(told: TableRow, whole: TableRow) -> Iterable[Element]:
         ("Base", f"{_text(whole, 'base_branch')} at {commit}" if commit else ""),
         ("Spec", _text(whole, "spec_id")),
         ("Since", _text(whole, "created_at")[:16].replace("T", " ")),
-        ("Waits for", _waits(told)),
+        ("Waits for", _waits_for_text(told)),
     )
     yield Fields(pairs=tuple(pair for pair in pairs if pair[1]))
     tasks = cast("list[TableRow]", whole["tasks"])
@@ -186,14 +191,14 @@ def _table(lines: Iterable[TableRow], *, waits: bool = False) -> Table:
             _text(one, "title"),
             state_in_words(_text(one, "status"), _text(one, "phase")),
             _text(one, "where"),
-            _waits(one) if waits else _ago(_text(one, "updated_at")),
+            _waits_for_text(one) if waits else _ago(_text(one, "updated_at")),
         )
         for one in lines
     )
     return Table(head=("Id", "What", "State", "Where", "Waits for" if waits else "Last"), rows=rows)
 
 
-def _waits(line: TableRow) -> str:
+def _waits_for_text(line: TableRow) -> str:
     return "; ".join(str(one) for one in cast("list[JsonValue]", line.get("waits_for") or []))
 
 
@@ -213,11 +218,11 @@ def _text(line: TableRow, key: str) -> str:
 
 
 async def _rows(about: str) -> tuple[list[TableRow], int | None]:
-    told, pid = await _fetched(about)
+    told, pid = await _fetch_data(about)
     return cast("list[TableRow]", told), pid
 
 
-async def _fetched(about: str, of: str = "") -> tuple[JsonValue, int | None]:
+async def _fetch_data(about: str, of: str = "") -> tuple[JsonValue, int | None]:
     """Return the data and the process id of the running bot.
 
     Without one, read it from disk, under the instance lock.
@@ -261,11 +266,11 @@ async def _inbox(store: JournalStore) -> JsonValue:
     ]
 
 
-def _out(sheet: Sheet) -> None:
+def _print_sheet(sheet: Sheet) -> None:
     screen = ConsoleScreen()
     screen.write(screen.rendered(render_sheet(sheet)))
 
 
-def _out_json(told: object) -> None:
-    sys.stdout.write(json.dumps(told, ensure_ascii=False, indent=2) + "\n")
+def _print_json(data: object) -> None:
+    sys.stdout.write(json.dumps(data, ensure_ascii=False, indent=2) + "\n")
     sys.stdout.flush()

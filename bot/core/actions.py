@@ -17,7 +17,7 @@ from bot.core.people import Person
 from bot.core.plan import DocumentKind
 
 
-class Wish(Fact, ABC):
+class ActionBase(Fact, ABC):
     @property
     @abstractmethod
     def key(self) -> str:
@@ -27,7 +27,7 @@ class Wish(Fact, ABC):
 # Orders that lead to a plan, and orders that judge what users write.
 
 
-class Survey(Wish):
+class Survey(ActionBase):
     """Check that everything is there: repository, branch, tmux, the agent CLI."""
 
     kind: Literal["survey"] = "survey"
@@ -37,7 +37,7 @@ class Survey(Wish):
         return "survey"
 
 
-class ScanRepository(Wish):
+class ScanRepository(ActionBase):
     kind: Literal["scan_repository"] = "scan_repository"
 
     @property
@@ -45,7 +45,7 @@ class ScanRepository(Wish):
         return "scan"
 
 
-class FindQuestions(Wish):
+class FindQuestions(ActionBase):
     kind: Literal["find_questions"] = "find_questions"
 
     @property
@@ -53,7 +53,7 @@ class FindQuestions(Wish):
         return "questions"
 
 
-class ReadAnswers(Wish):
+class ReadAnswers(ActionBase):
     """Ask the model which questions these words answer."""
 
     kind: Literal["read_answers"] = "read_answers"
@@ -64,7 +64,7 @@ class ReadAnswers(Wish):
         return f"answers:{self.words_id}"
 
 
-class WriteDocument(Wish):
+class WriteDocument(ActionBase):
     kind: Literal["write_document"] = "write_document"
     document: DocumentKind
     revision: int
@@ -74,7 +74,7 @@ class WriteDocument(Wish):
         return f"write:{self.document}:{self.revision}"
 
 
-class AnalysePlan(Wish):
+class AnalysePlan(ActionBase):
     """Compare spec, plan and tasks with each other."""
 
     kind: Literal["analyse_plan"] = "analyse_plan"
@@ -85,7 +85,7 @@ class AnalysePlan(Wish):
         return f"analyse:{self.revision}"
 
 
-class LookAtBase(Wish):
+class LookAtBase(ActionBase):
     """Check whether the base branch has moved since the plan was made."""
 
     kind: Literal["look_at_base"] = "look_at_base"
@@ -95,7 +95,7 @@ class LookAtBase(Wish):
         return "base"
 
 
-class CommitDocuments(Wish):
+class CommitDocuments(ActionBase):
     kind: Literal["commit_documents"] = "commit_documents"
     revision: int
 
@@ -104,7 +104,7 @@ class CommitDocuments(Wish):
         return f"commit:{self.revision}"
 
 
-class JudgeWords(Wish):
+class JudgeWords(ActionBase):
     """Ask the model whether a message is talk, a question, or a change."""
 
     kind: Literal["judge_words"] = "judge_words"
@@ -115,7 +115,7 @@ class JudgeWords(Wish):
         return f"words:{self.words_id}"
 
 
-class JudgeImpact(Wish):
+class JudgeImpact(ActionBase):
     """Ask the model which tasks a change touches."""
 
     kind: Literal["judge_impact"] = "judge_impact"
@@ -127,7 +127,7 @@ class JudgeImpact(Wish):
         return f"impact:{self.change_id}:{self.revision}"
 
 
-class JudgeContinuation(Wish):
+class JudgeContinuation(ActionBase):
     """Ask the model whether a request continues an earlier session or is something new."""
 
     kind: Literal["judge_continuation"] = "judge_continuation"
@@ -138,7 +138,7 @@ class JudgeContinuation(Wish):
         return f"continuation:{self.words_id}"
 
 
-class ChooseStep(Wish):
+class ChooseStep(ActionBase):
     """Ask the model which of the legal steps is best."""
 
     kind: Literal["choose_step"] = "choose_step"
@@ -149,7 +149,7 @@ class ChooseStep(Wish):
         return f"step:{self.step_id}"
 
 
-class OpenSession(Wish):
+class OpenSession(ActionBase):
     """Post a root message in the channel and start a session in its thread."""
 
     kind: Literal["open_session"] = "open_session"
@@ -160,7 +160,7 @@ class OpenSession(Wish):
         return f"open:{self.session}"
 
 
-class PassOn(Wish):
+class PassOn(ActionBase):
     """Hand this session's request over to an earlier session."""
 
     kind: Literal["pass_on"] = "pass_on"
@@ -171,7 +171,7 @@ class PassOn(Wish):
         return f"pass_on:{self.session}"
 
 
-class SummariseTalk(Wish):
+class SummariseTalk(ActionBase):
     """Summarise the conversation: it grows too long for the model."""
 
     kind: Literal["summarise_talk"] = "summarise_talk"
@@ -206,7 +206,7 @@ Planning = (
 # Orders that carry out a plan: agents at work, their questions, and checks of the result.
 
 
-class HoldPlace(Wish):
+class HoldPlace(ActionBase):
     """Wait for a slot in the repository's queue, then keep it until this order is cancelled."""
 
     kind: Literal["hold_place"] = "hold_place"
@@ -219,7 +219,7 @@ class HoldPlace(Wish):
         return f"place:{self.since.isoformat()}"
 
 
-class ListBranches(Wish):
+class ListBranches(ActionBase):
     kind: Literal["list_branches"] = "list_branches"
 
     @property
@@ -227,7 +227,7 @@ class ListBranches(Wish):
         return "branches"
 
 
-class PrepareWorkspace(Wish):
+class PrepareWorkspace(ActionBase):
     """Create the branch and worktree, and merge the work of the task's dependencies into it."""
 
     kind: Literal["prepare_workspace"] = "prepare_workspace"
@@ -239,7 +239,7 @@ class PrepareWorkspace(Wish):
         return f"workspace:{self.run_id}"
 
 
-class StartRun(Wish):
+class StartRun(ActionBase):
     kind: Literal["start_run"] = "start_run"
     task_id: str
     run_id: str
@@ -249,7 +249,7 @@ class StartRun(Wish):
         return f"start:{self.run_id}"
 
 
-class AwaitRun(Wish):
+class AwaitRun(ActionBase):
     kind: Literal["await_run"] = "await_run"
     task_id: str
     run_id: str
@@ -259,7 +259,7 @@ class AwaitRun(Wish):
         return f"await:{self.run_id}"
 
 
-class LookAtWork(Wish):
+class LookAtWork(ActionBase):
     """Ask git what the run has left behind."""
 
     kind: Literal["look_at_work"] = "look_at_work"
@@ -271,7 +271,7 @@ class LookAtWork(Wish):
         return f"look:{self.run_id}"
 
 
-class AnswerDialog(Wish):
+class AnswerDialog(ActionBase):
     """Type somebody's choice into a pane. It is not repeated after a restart: the pane is read again instead."""
 
     kind: Literal["answer_dialog"] = "answer_dialog"
@@ -284,7 +284,7 @@ class AnswerDialog(Wish):
         return f"answer:{self.run_id}:{self.number}"
 
 
-class LookIn(Wish):
+class LookIn(ActionBase):
     """Find out what an agent is doing whose run does not end.
 
     `ask`: also ask the agent; asking twice after a crash does no harm.
@@ -301,7 +301,7 @@ class LookIn(Wish):
         return f"look-in:{self.run_id}:{self.number}"
 
 
-class WaitUntil(Wish):
+class WaitUntil(ActionBase):
     """Wait until the agent's account has quota again."""
 
     kind: Literal["wait_until"] = "wait_until"
@@ -313,7 +313,7 @@ class WaitUntil(Wish):
         return f"wait:{self.task_id}:{self.at.isoformat()}"
 
 
-class CheckBase(Wish):
+class CheckBase(ActionBase):
     """Run the tests on the base commit before any agent starts: once per commit and command."""
 
     kind: Literal["check_base"] = "check_base"
@@ -325,7 +325,7 @@ class CheckBase(Wish):
         return f"base:{self.commit[:12]}:{self.command}"
 
 
-class RunCheck(Wish):
+class RunCheck(ActionBase):
     kind: Literal["run_check"] = "run_check"
     task_id: str
     commit: str
@@ -341,7 +341,7 @@ class RunCheck(Wish):
         return f"check:{self.task_id}:{self.number}{again}"
 
 
-class JudgeWork(Wish):
+class JudgeWork(ActionBase):
     """Ask the model whether the task is done, judging by its diff and its checks."""
 
     kind: Literal["judge_work"] = "judge_work"
@@ -354,7 +354,7 @@ class JudgeWork(Wish):
         return f"judge:{self.task_id}:{self.number}"
 
 
-class ReplanTask(Wish):
+class ReplanTask(ActionBase):
     """Split a task into smaller ones."""
 
     kind: Literal["replan_task"] = "replan_task"
@@ -386,7 +386,7 @@ Working = (
 # Orders for finished work: its description, its pull request, the merge, and the end of the session.
 
 
-class DescribeWork(Wish):
+class DescribeWork(ActionBase):
     """Write the description of this task's pull request."""
 
     kind: Literal["describe_work"] = "describe_work"
@@ -398,7 +398,7 @@ class DescribeWork(Wish):
         return f"describe:{self.run_id}"
 
 
-class OpenPull(Wish):
+class OpenPull(ActionBase):
     """Push the task's branch and create or update its pull request."""
 
     kind: Literal["open_pull"] = "open_pull"
@@ -412,7 +412,7 @@ class OpenPull(Wish):
         return f"pull:{self.task_id}:{self.number}:{self.commit}"
 
 
-class WatchPulls(Wish):
+class WatchPulls(ActionBase):
     """Watch the open pull requests until this order is cancelled."""
 
     kind: Literal["watch_pulls"] = "watch_pulls"
@@ -423,7 +423,7 @@ class WatchPulls(Wish):
         return f"watch:{','.join(map(str, self.numbers))}"
 
 
-class MergePull(Wish):
+class MergePull(ActionBase):
     """Merge the pull request at this head as soon as its checks have passed.
 
     Waits until then, or until this order is cancelled.
@@ -441,7 +441,7 @@ class MergePull(Wish):
         return f"merge-pull:{self.number}:{self.head}{':anyway' if self.anyway else ''}"
 
 
-class TakeInBase(Wish):
+class TakeInBase(ActionBase):
     """Merge the moved base into the task's branch; then its pull request is no longer a draft."""
 
     kind: Literal["take_in_base"] = "take_in_base"
@@ -455,7 +455,7 @@ class TakeInBase(Wish):
         return f"take-in:{self.number}:{','.join(self.merged)}"
 
 
-class JudgeWhole(Wish):
+class JudgeWhole(ActionBase):
     """Ask the model whether everything that was asked for is there."""
 
     kind: Literal["judge_whole"] = "judge_whole"
@@ -466,7 +466,7 @@ class JudgeWhole(Wish):
         return f"judge-whole:{self.number}"
 
 
-class MergeLocally(Wish):
+class MergeLocally(ActionBase):
     kind: Literal["merge_locally"] = "merge_locally"
 
     @property
@@ -474,7 +474,7 @@ class MergeLocally(Wish):
         return "merge"
 
 
-class CleanUp(Wish):
+class CleanUp(ActionBase):
     kind: Literal["clean_up"] = "clean_up"
 
     @property
@@ -482,7 +482,7 @@ class CleanUp(Wish):
         return "clean"
 
 
-class SumUp(Wish):
+class SumUp(ActionBase):
     """Summarise the session in a few sentences."""
 
     kind: Literal["sum_up"] = "sum_up"
@@ -509,7 +509,7 @@ Shipping = (
 # Deeds: each follows from an event and is done once.
 
 
-class Show(Wish):
+class Show(ActionBase):
     """Post a card to the thread, or edit the card that has the same key."""
 
     kind: Literal["show"] = "show"
@@ -520,7 +520,7 @@ class Show(Wish):
         return f"show:{self.card.key}"
 
 
-class Whisper(Wish):
+class Whisper(ActionBase):
     """Show a message to one person only."""
 
     kind: Literal["whisper"] = "whisper"
@@ -532,7 +532,7 @@ class Whisper(Wish):
         return f"whisper:{self.to.id}:{self.card.key}"
 
 
-class ShowLogs(Wish):
+class ShowLogs(ActionBase):
     """Show what happened to the tasks, from their logs, in reply to a command."""
 
     kind: Literal["show_logs"] = "show_logs"
@@ -548,7 +548,7 @@ class ShowLogs(Wish):
         return f"logs:{self.about}"
 
 
-class StopRun(Wish):
+class StopRun(ActionBase):
     kind: Literal["stop_run"] = "stop_run"
     run_id: str
 
@@ -557,7 +557,7 @@ class StopRun(Wish):
         return f"stop:{self.run_id}"
 
 
-class Relink(Wish):
+class Relink(ActionBase):
     """Accept the path a user names as the new location of the session's repository."""
 
     kind: Literal["relink"] = "relink"

@@ -28,7 +28,7 @@ from bot.core.actions import (
 from bot.core.cards import ProblemCard
 from bot.core.errors import Away, Lost, PortError, Refused, Unavailable
 from bot.core.events import Broke, Event, FromPerson, OrderFailed, Result, Said
-from bot.core.llm import AI_SETTINGS
+from bot.core.llm import AI_SETTINGS_REQUIRED
 from bot.core.projections.audit import outcome_entry
 from bot.core.projections.records import REMEMBERED_EVENTS, Record
 from bot.core.repositories import remember_tests
@@ -37,8 +37,8 @@ from bot.core.session import Session
 from bot.core.states import RunState, Status
 from bot.core.world import World
 from bot.steps import chat, repository_state
-from bot.steps.decisions import decide, due, held_back
-from bot.steps.messages import privately
+from bot.steps.decisions import decide, due, is_held_back
+from bot.steps.messages import private_reply
 from bot.steps.perform import perform
 
 # Every event and every pending action is on disk before the bot acts on it. Orders follow from the state: an order that
@@ -47,16 +47,16 @@ from bot.steps.perform import perform
 
 log = logging.getLogger("bot.actor")
 
-CIRCLES = 60
+MAX_REPEATED_ORDERS = 60
 """The same order, given this often since the bot started, means that the state makes no progress."""
 DISK_RETRY = 2.0
-WORTH_WAITING = timedelta(minutes=10)
+SCRIPT_PATIENCE = timedelta(minutes=10)
 """A script keeps waiting for an outside problem for this long. For missing settings it does not wait at all."""
 
 
 class Actor:
     def __init__(self, record: Record, world: World) -> None:
-        self._record = record.model_copy(update={"outbox": left_over(record.outbox)})
+        self._record = record.model_copy(update={"outbox": outbox_at_start(record.outbox)})
         self._world = world
         self._wake = asyncio.Event()
         self._lanes: dict[str, asyncio.Lock] = {}
@@ -107,8 +107,8 @@ class Actor:
     def _stuck_orders(self) -> Iterator[str]:
         now = self._world.clock.now()
         for trouble in self.session.control.troubles:
-            lasts = trouble.since is None or now - trouble.since >= WORTH_WAITING
-            if lasts or trouble.reason == AI_SETTINGS:
+            lasts = trouble.since is None or now - trouble.since >= SCRIPT_PATIENCE
+            if lasts or trouble.reason == AI_SETTINGS_REQUIRED:
                 yield trouble.order
 
     def _waits_for_people(self, action: Action) -> bool:
@@ -135,10 +135,12 @@ class Actor:
         deeds: list[Deed] = []
         if isinstance(event, Said):
             event = event.model_copy(update={"offered": approval.open_offer(self.session)})
-        if held_back(self.session, event) and isinstance(event, FromPerson):
+        if is_held_back(self.session, event) and isinstance(event, FromPerson):
             event = event.model_copy(update={"waited": True}) if isinstance(event, Said) else event
             deeds.append(
-                privately(event, "This session is paused. I will come to that once it is resumed.")
+                private_reply(
+                    event, "This session is paused. I will come to that once it is resumed."
+                )
             )
         self._save(
             inbox=[*self._record.inbox, event],
@@ -152,7 +154,7 @@ class Actor:
         self._save(inbox=[*self._record.inbox, self._masked(event)])
         self._wake.set()
 
-    def _tell_if_possible(self, event: Event) -> None:
+    def _report_trouble(self, event: Event) -> None:
         # Problems are reported while they last. With a full disk the report cannot be saved, and that must not end the
         # work.
         try:
@@ -166,14 +168,14 @@ class Actor:
         async with asyncio.TaskGroup() as group:
             while True:
                 while event := self._next():
-                    await self._patiently_saved(lambda event=event: self._decide(event))
-                self._act_as_written(group)
+                    await self._save_with_retries(lambda event=event: self._decide(event))
+                self._sync_tasks_with_outbox(group)
                 self.up.set()
                 await self._wake.wait()
                 self._wake.clear()
 
     def _next(self) -> Event | None:
-        return next((e for e in self._record.inbox if not held_back(self.session, e)), None)
+        return next((e for e in self._record.inbox if not is_held_back(self.session, e)), None)
 
     def _decide(self, event: Event) -> None:
         """Decide on one event and save once.
@@ -190,8 +192,10 @@ class Actor:
                 "decision failed", extra={"data": {"event": event.kind, "id": session.id}}
             )
             session = self.session.copied()
-            deeds = decide(session, self._broke(f"deciding on {event.kind} failed"))
-        outbox = with_deeds(fitting(self._record.outbox, session, inbox), deeds, self._begun)
+            deeds = decide(session, self._bug_event(f"deciding on {event.kind} failed"))
+        outbox = with_deeds(
+            reconciled_outbox(self._record.outbox, session, inbox), deeds, self._begun
+        )
         before = self.session
         # the audit log comes first: a person's request must not take effect before its outcome is recorded
         if event is not self._audited and (entry := outcome_entry(before, event, session)):
@@ -205,10 +209,10 @@ class Actor:
         self._world.visits.changed()
         self._world.recall.note(before, session, event.at)
 
-    def _broke(self, reason: str) -> Broke:
+    def _bug_event(self, reason: str) -> Broke:
         return Broke(**self._world.mark(), reason=f"{reason}; the log has the details")
 
-    def _act_as_written(self, group: asyncio.TaskGroup) -> None:
+    def _sync_tasks_with_outbox(self, group: asyncio.TaskGroup) -> None:
         """Start the actions that are new in the outbox; cancel those that are no longer in it."""
         written = {id(action) for action in self._record.outbox}
         for number, task in self._under_way.items():
@@ -224,24 +228,24 @@ class Actor:
         try:
             async with self._lanes.setdefault(lane_of(action), asyncio.Lock()):
                 self._begun.add(id(action))
-                result = await self._done(action)
+                result = await self._perform_with_retries(action)
                 # keep the lane's lock while saving: with a full disk, the older of two cards with one key could
                 # otherwise be shown last
-                await self._patiently_saved(lambda: self._finish(action, result))
+                await self._save_with_retries(lambda: self._finish(action, result))
         finally:
             self._under_way.pop(id(action), None)
             self._begun.discard(id(action))
             self._called_off.discard(id(action))
             self._wake.set()
 
-    async def _done(self, action: Action) -> Event | None:
+    async def _perform_with_retries(self, action: Action) -> Event | None:
         """Do the action. A final refusal becomes an event, too."""
         try:
-            self._count(action)
+            self._guard_against_loops(action)
             return await with_retries(
                 self._world,
                 lambda: perform(self._world, self.session, action, self.tell),
-                self._tell_if_possible,
+                self._report_trouble,
                 order=action.key,
                 quiet=isinstance(action, Show | Whisper),
             )
@@ -254,12 +258,14 @@ class Actor:
             log.exception(
                 "action failed", extra={"data": {"action": action.kind, "id": self.session.id}}
             )
-            return self._broke(f"{action.kind} failed") if _must_be_told(action) else None
+            return (
+                self._bug_event(f"{action.kind} failed") if _must_report_failure(action) else None
+            )
 
-    def _count(self, action: Action) -> None:
+    def _guard_against_loops(self, action: Action) -> None:
         if isinstance(action, Order):
             self._given[action.key] += 1
-            if self._given[action.key] > CIRCLES:
+            if self._given[action.key] > MAX_REPEATED_ORDERS:
                 self._given.clear()
                 raise RuntimeError(f"going in circles: {action.key}")
 
@@ -268,7 +274,7 @@ class Actor:
         log.warning("refused", extra={"data": data})
         if isinstance(action, Deed):
             reason = f"{action.kind} was refused"
-            return self._broke(reason) if _must_be_told(action) else None
+            return self._bug_event(reason) if _must_report_failure(action) else None
         return OrderFailed(
             **self._world.mark(),
             answers=action.key,
@@ -309,19 +315,19 @@ class Actor:
         self._world.store.save(record)
         self._record = record
 
-    async def _patiently_saved(self, change: Callable[[], None]) -> None:
+    async def _save_with_retries(self, change: Callable[[], None]) -> None:
         """Retry a change until there is room on the disk. A full disk stops this session, but nothing is lost."""
         while True:
             try:
                 change()
             except Unavailable as full:
-                await self._tell_of_disk(full)
+                await self._show_disk_full(full)
                 await self._world.clock.sleep(DISK_RETRY)
             else:
                 self._disk_told = False
                 return
 
-    async def _tell_of_disk(self, full: Unavailable) -> None:
+    async def _show_disk_full(self, full: Unavailable) -> None:
         # The only card that is not saved before it is shown: the disk has no room.
         if self._disk_told:
             return
@@ -339,7 +345,7 @@ class Actor:
             log.warning("disk full, and the chat does not answer")
 
 
-def _must_be_told(action: Action) -> bool:
+def _must_report_failure(action: Action) -> bool:
     # A card that cannot be shown is only logged, but an agent that could not be stopped must be reported.
     return isinstance(action, Order | StopRun)
 
@@ -347,7 +353,9 @@ def _must_be_told(action: Action) -> bool:
 # What belongs in the outbox, and which actions must not overlap. Pure functions on lists.
 
 
-def fitting(outbox: Iterable[Action], session: Session, inbox: Iterable[Event]) -> list[Action]:
+def reconciled_outbox(
+    outbox: Iterable[Action], session: Session, inbox: Iterable[Event]
+) -> list[Action]:
     """Return the outbox without orders that are no longer due, plus those that are newly due unless their result
     already waits in the inbox.
     """
@@ -358,7 +366,7 @@ def fitting(outbox: Iterable[Action], session: Session, inbox: Iterable[Event]) 
     return [*kept, *(order for key, order in wanted.items() if key not in there)]
 
 
-def left_over(outbox: Iterable[Action]) -> list[Action]:
+def outbox_at_start(outbox: Iterable[Action]) -> list[Action]:
     """Return the outbox as it is at the start of the bot: only the newest action of each key, even if an older one was
     under way.
     """

@@ -16,7 +16,7 @@ from bot.core.session import Session
 from bot.core.states import Phase, Status, TaskState
 from bot.core.talk import Change, ChangeStage
 
-KEY = "approval"
+APPROVAL_KEY = "approval"
 """Prefix of the keys of all cards on which a plan or a change of it can be approved."""
 VALID_FOR = timedelta(hours=24)
 
@@ -61,11 +61,11 @@ def is_complete(session: Session) -> bool:
 
 def offer(session: Session) -> str:
     """Return what an approve button refers to: this plan as last shown. Showing it again makes a new offer."""
-    return _shown(digest(session), session.plan.shown_at)
+    return _offer_id(digest(session), session.plan.shown_at)
 
 
 def offer_of_change(session: Session, change: Change) -> str:
-    return _shown(digest_of_change(session, change), change.shown_at)
+    return _offer_id(digest_of_change(session, change), change.shown_at)
 
 
 def open_offer(session: Session) -> str:
@@ -77,15 +77,15 @@ def open_offer(session: Session) -> str:
     return offer(session) if session.phase is Phase.APPROVING else ""
 
 
-def is_early(event: Said, offered: str) -> bool:
+def is_before_offer(event: Said, offered: str) -> bool:
     """Whether a message was written before its author could have read the offer: it was heard earlier, or stands above
     the card.
     """
-    before_card = any(key.startswith(f"{KEY}:") for key in event.unseen)
+    before_card = any(key.startswith(f"{APPROVAL_KEY}:") for key in event.unseen)
     return before_card or event.offered not in (None, offered)
 
 
-def _shown(digest: str, since: datetime | None) -> str:
+def _offer_id(digest: str, since: datetime | None) -> str:
     return f"{digest}:{int(since.timestamp()) if since else 0}"
 
 

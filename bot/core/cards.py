@@ -22,11 +22,11 @@ from bot.core.sheets import Element, Entry, Tone
 # What every card has.
 
 
-class Shown(Fact):
+class CardBase(Fact):
     key: str
 
 
-class Decided(Fact):
+class CardDecision(Fact):
     """The outcome of a card's buttons: what was chosen."""
 
     what: str
@@ -37,10 +37,10 @@ class Decided(Fact):
 # Cards that wait for a person.
 
 
-class QuestionsCard(Shown):
+class QuestionsCard(CardBase):
     kind: Literal["questions"] = "questions"
     questions: tuple[Question, ...]
-    decided: Decided | None = None
+    decided: CardDecision | None = None
 
 
 class PlannedTask(Fact):
@@ -52,7 +52,7 @@ class PlannedTask(Fact):
     """Done in an earlier round; it stays as it is."""
 
 
-class ApprovalCard(Shown):
+class ApprovalCard(CardBase):
     kind: Literal["approval"] = "approval"
     spec_id: str
     revision: int
@@ -100,7 +100,7 @@ class ApprovalCard(Shown):
     edits_only: bool = False
     """The change only edits existing tasks: one button confirms it."""
     expires: AwareDatetime | None = None
-    decided: Decided | None = None
+    decided: CardDecision | None = None
 
 
 class WherePart(Fact):
@@ -110,25 +110,25 @@ class WherePart(Fact):
     """The thread of this part; `None` if it is not opened yet."""
 
 
-class PartsCard(Shown):
+class PartsCard(CardBase):
     """The request is too large for one plan; this card lists its parts."""
 
     kind: Literal["parts"] = "parts"
     parts: tuple[WherePart, ...]
-    decided: Decided | None = None
+    decided: CardDecision | None = None
 
 
-class EarlierCard(Shown):
+class EarlierCard(CardBase):
     """The request seems to continue a finished session."""
 
     kind: Literal["earlier"] = "earlier"
     session: str
     title: str
     reason: str
-    decided: Decided | None = None
+    decided: CardDecision | None = None
 
 
-class NeedsYouCard(Shown):
+class NeedsYouCard(CardBase):
     """A problem that only a person can decide."""
 
     kind: Literal["needs_you"] = "needs_you"
@@ -137,10 +137,10 @@ class NeedsYouCard(Shown):
     output: str = ""
     affected: tuple[str, ...] = ()
     choices: tuple[Choice, ...] = ()
-    decided: Decided | None = None
+    decided: CardDecision | None = None
 
 
-class OfferCard(Shown):
+class OfferCard(CardBase):
     """All tasks are done and no GitHub is configured: asks what to do with the branches."""
 
     kind: Literal["offer"] = "offer"
@@ -148,7 +148,7 @@ class OfferCard(Shown):
     branches: tuple[str, ...]
     problem: str = ""
     """Why the last attempt failed."""
-    decided: Decided | None = None
+    decided: CardDecision | None = None
 
 
 class PullLine(Fact):
@@ -161,7 +161,7 @@ class PullLine(Fact):
     """Why the last attempt to merge failed."""
 
 
-class PullsCard(Shown):
+class PullsCard(CardBase):
     """The pull requests of a session: one message, edited in place."""
 
     kind: Literal["pulls"] = "pulls"
@@ -169,10 +169,10 @@ class PullsCard(Shown):
     repository: str
     pulls: tuple[PullLine, ...]
     choices: tuple[Choice, ...] = ()
-    decided: Decided | None = None
+    decided: CardDecision | None = None
 
 
-class StoppedCard(Shown):
+class StoppedCard(CardBase):
     kind: Literal["stopped"] = "stopped"
     by: str
     reason: str = ""
@@ -180,13 +180,13 @@ class StoppedCard(Shown):
     stopped_runs: int
     survivors: tuple[int, ...] = ()
     session: str
-    decided: Decided | None = None
+    decided: CardDecision | None = None
 
 
 # Cards that report the state.
 
 
-class ReceivedCard(Shown):
+class ReceivedCard(CardBase):
     """The request was received; says where the work will happen."""
 
     kind: Literal["received"] = "received"
@@ -203,7 +203,7 @@ class ReceivedCard(Shown):
     notes: tuple[str, ...] = ()
 
 
-class RootCard(Shown):
+class RootCard(CardBase):
     """The root message of a session that the bot opened itself."""
 
     kind: Literal["root"] = "root"
@@ -216,7 +216,7 @@ class RootCard(Shown):
     origin_title: str = ""
 
 
-class DocumentCard(Shown):
+class DocumentCard(CardBase):
     """One of the three documents, a task's report, or a long request, in full."""
 
     kind: Literal["document"] = "document"
@@ -248,7 +248,7 @@ class TaskLine(Fact):
     tail: str = ""
 
 
-class StatusCard(Shown):
+class StatusCard(CardBase):
     """The current state. One live message, edited in place."""
 
     kind: Literal["status"] = "status"
@@ -269,7 +269,7 @@ class StatusCard(Shown):
     choices: tuple[Choice, ...] = ()
 
 
-class NewsCard(Shown):
+class NewsCard(CardBase):
     """News that people want to know but need not act on."""
 
     kind: Literal["news"] = "news"
@@ -287,7 +287,7 @@ class CheckLine(Fact):
     tries: int
 
 
-class SummaryCard(Shown):
+class SummaryCard(CardBase):
     """How the session ended, with evidence."""
 
     kind: Literal["summary"] = "summary"
@@ -314,10 +314,10 @@ class SummaryCard(Shown):
     proposed: tuple[str, ...] = ()
     """Proposed tasks for what is missing."""
     choices: tuple[Choice, ...] = ()
-    decided: Decided | None = None
+    decided: CardDecision | None = None
 
 
-class ProblemCard(Shown):
+class ProblemCard(CardBase):
     """A problem outside the bot, and what to do about it."""
 
     kind: Literal["problem"] = "problem"
@@ -330,7 +330,7 @@ class ProblemCard(Shown):
     choices: tuple[Choice, ...] = ()
 
 
-class AnswerCard(Shown):
+class AnswerCard(CardBase):
     """The answer to a command, or a private message."""
 
     kind: Literal["answer"] = "answer"
@@ -343,7 +343,7 @@ class AnswerCard(Shown):
 # The home page: an overview of everything, starting with what waits for the person.
 
 
-class HomeCard(Shown):
+class HomeCard(CardBase):
     """The bot's home page for one person. The platform decides where it is shown."""
 
     kind: Literal["home"] = "home"

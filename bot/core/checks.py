@@ -79,11 +79,11 @@ class ReportReader:
     def file(self, name: str, text: str) -> None:
         """Read one file that a runner has written."""
         if name.endswith(".jsonl"):
-            self._lines(text)
+            self._read_own_lines(text)
         elif name.endswith(".json"):
-            self._json(text)
+            self._read_json(text)
         elif name.endswith((".xml", ".trx")):
-            self._xml(text)
+            self._read_xml(text)
 
     def printed(self, line: str, runners: Collection[str]) -> None:
         """Read one line of the command's output.
@@ -91,16 +91,18 @@ class ReportReader:
         `runners`: those it is known to start; empty means that it may be any.
         """
         if line.startswith("{") and "go" in runners:
-            self._event(line)
+            self._read_go_event(line)
         elif _may_be_from("cargo", runners):
-            self._cargo(line)
+            self._read_cargo_line(line)
         if found := _MINITEST.match(line) if _may_be_from("minitest", runners) else None:
-            self._nth(found[1], _OUTCOMES[found[2]])
+            self._add_numbered(found[1], _OUTCOMES[found[2]])
 
-    def _cargo(self, line: str) -> None:
+    def _read_cargo_line(self, line: str) -> None:
         if found := _CARGO.match(line):
             name = _CARGO_LINE.sub("", found[1])
-            self._nth(f"{self._binary} > {name}" if self._binary else name, _OUTCOMES[found[2]])
+            self._add_numbered(
+                f"{self._binary} > {name}" if self._binary else name, _OUTCOMES[found[2]]
+            )
         elif found := _CARGO_SUITE.match(line):
             # not counted as a report: with --quiet cargo names no test
             self._begun["cargo"] += 1 if found[1] else -1
@@ -108,7 +110,7 @@ class ReportReader:
             file, crate, documented = found.groups()
             self._binary = f"{file} ({crate})" if file else crate or f"doc ({documented})"
 
-    def _nth(self, name: str, end: ReportedOutcome) -> None:
+    def _add_numbered(self, name: str, end: ReportedOutcome) -> None:
         # With a quiet cargo several crates may have a `tests::it_works`, and no line says which crate it is.
         self._printed[name] += 1
         number = self._printed[name]
@@ -125,7 +127,7 @@ class ReportReader:
         ends = (end, known) if known else (end,)
         self._tests[name] = next(one for one in _WORST_FIRST if one in ends)
 
-    def _lines(self, text: str) -> None:
+    def _read_own_lines(self, text: str) -> None:
         """Read the lines of our own reporters."""
         for line in text.splitlines():
             told = _object(line)
@@ -137,7 +139,7 @@ class ReportReader:
             elif isinstance(name := told.get("test"), str):
                 self._add(name, _OUTCOMES.get(str(told.get("ended")), "failed"))
 
-    def _event(self, line: str) -> None:
+    def _read_go_event(self, line: str) -> None:
         """Read one event of `go test -json`."""
         told = _object(line)
         package, test, action = told.get("Package"), told.get("Test"), str(told.get("Action"))
@@ -146,7 +148,7 @@ class ReportReader:
             if isinstance(test, str):
                 self._add(f"{package}.{test}", _OUTCOMES[action])
 
-    def _json(self, text: str) -> None:
+    def _read_json(self, text: str) -> None:
         told = _object(text)
         for file in _objects(told.get("testResults")):  # jest, vitest
             self.seen = True
@@ -157,7 +159,7 @@ class ReportReader:
             if file.get("status") == "failed" and not file.get("assertionResults"):
                 self._add(where, "failed")
 
-    def _xml(self, text: str) -> None:
+    def _read_xml(self, text: str) -> None:
         # no runner's report has a DOCTYPE; with one, entities could expand to gigabytes
         if "<!DOCTYPE" in text or "<!ENTITY" in text:
             return
@@ -259,7 +261,7 @@ class Comparison(Fact):
         return f"{_tests(self.new_failures)} {verb} ({names}{f' and {more} more' if more else ''})"
 
 
-def not_run(now: Report, base: Report) -> list[str]:
+def tests_not_run(now: Report, base: Report) -> list[str]:
     """Return the tests that ran at the base and not now."""
     return [
         name
@@ -291,7 +293,7 @@ def compare(now: Report | None, base: Report | None, explained: Collection[str] 
         known_failures=len(failed) - len(new),
         complete=now.complete,
         signs=tuple(_signs(now, base, explained)),
-        missing=tuple(n for n in not_run(now, base) if n not in explained)[:MOST_KEPT]
+        missing=tuple(n for n in tests_not_run(now, base) if n not in explained)[:MOST_KEPT]
         if base
         else (),
     )

@@ -109,22 +109,22 @@ class Choice(Fact):
     """The question to confirm a choice that cannot be undone."""
 
 
-_SAID = {
+_TYPED_FORMS = {
     Verb.DEFAULTS: "defaults",
     Verb.APPROVE: "approve",
     Verb.DISCARD: "discard",
     Verb.STOP: "stop",
     Verb.RESUME: "resume",
 }
-_NAMING = frozenset({Verb.DISCARD, Verb.STOP, Verb.RESUME})
+_VERBS_WITH_ID = frozenset({Verb.DISCARD, Verb.STOP, Verb.RESUME})
 
 
 def typed_equivalent(choice: Choice) -> str:
     """Return what can be typed instead of pressing the button, or an empty string."""
     if choice.verb is Verb.SHOW_BRANCH:
         return f"{Word.BRANCH} {choice.about}"
-    said = _SAID.get(choice.verb, "")
-    return f"{said} {choice.about[:8]}" if choice.verb in _NAMING and choice.about else said
+    said = _TYPED_FORMS.get(choice.verb, "")
+    return f"{said} {choice.about[:8]}" if choice.verb in _VERBS_WITH_ID and choice.about else said
 
 
 class Word(StrEnum):
@@ -182,9 +182,9 @@ INTENT_WORDS = frozenset({"list", "show", "approve", "reject", "run"})
 """What can be done with intents. All but `list` need a name."""
 LEVELS = frozenset({"summary", "full"})
 """How much of a log is shown."""
-MINE = frozenset({"mine", "all-mine"})
+OWN_SESSIONS = frozenset({"mine", "all-mine"})
 """Instead of an id: every session that the user started."""
-_MARKS = ".!。…"
+_END_PUNCTUATION = ".!。…"
 """Punctuation that may follow a command."""
 _DECISION = re.compile(r"[dD]?0*([1-9][0-9]{0,2})[:.,]?")
 _HANDLE = re.compile(r"[tT][0-9]{1,4}|task-[0-9a-f]{1,8}-[0-9]{1,4}|[0-9a-fA-F][0-9a-fA-F-]{0,35}")
@@ -204,27 +204,27 @@ def parse_command(text: str) -> Command | None:
 
     `stop` is one; `stop using globals` is talk, as an argument must name a session or a task.
     """
-    words = _plain(text).lstrip("/!").split()
-    if command := _of_the_shell(text):
+    words = _normalized(text).lstrip("/!").split()
+    if command := _parse_shell_command(text):
         return command
-    if " ".join(words[:2]).lower().rstrip(_MARKS) == "catch up":
+    if " ".join(words[:2]).lower().rstrip(_END_PUNCTUATION) == "catch up":
         words = [Word.CATCH_UP, *words[2:]]
     head = words[0].lower() if words else ""
-    if head in _FREELY:
-        return _FREELY[head](text)
+    if head in _FREE_TEXT_PARSERS:
+        return _FREE_TEXT_PARSERS[head](text)
     if head == Word.INTENT and len(words) > 1:
-        return _about_intents(words[1].lower(), words[2:])
+        return _parse_intent(words[1].lower(), words[2:])
     if len(words) == 3:
-        return _of_three_words(head, words[1], words[2])
+        return _parse_three_words(head, words[1], words[2])
     if not words or len(words) > 3:
         return None
     if len(words) == 1:
-        head = head.rstrip(_MARKS)
+        head = head.rstrip(_END_PUNCTUATION)
     word = Word.STOP if head in STOP_WORDS else next((w for w in Word if w == head), None)
     if word is None or word is Word.REOPEN:
         return None
     argument = words[1] if len(words) == 2 else ""
-    if argument and not _fits(word, argument):
+    if argument and not _is_valid_argument(word, argument):
         return None
     return Command(word=word, argument=argument)
 
@@ -234,7 +234,7 @@ _TESTS = re.compile(r"tests(?:\s*[:：]|(?=\s+`))\s*(\S.{0,999})", re.IGNORECASE
 _SET_UP = re.compile(r"set-?up\s*[:：]\s*(\S.{0,999})", re.IGNORECASE)
 
 
-def _of_the_shell(text: str) -> Command | None:
+def _parse_shell_command(text: str) -> Command | None:
     """Parse `tests: make check` and `setup: npm ci`. The shell command is kept as it was written."""
     for word, pattern in ((Word.TESTS, _TESTS), (Word.SET_UP, _SET_UP)):
         if found := pattern.fullmatch(text.strip().lstrip("/!")):
@@ -242,7 +242,7 @@ def _of_the_shell(text: str) -> Command | None:
     return None
 
 
-def _of_three_words(head: str, argument: str, text: str) -> Command | None:
+def _parse_three_words(head: str, argument: str, text: str) -> Command | None:
     if head == Word.LOGS and text.lower() in LEVELS:
         return Command(word=Word.LOGS, argument=argument, text=text.lower())
     if head == Word.MODEL and argument.lower().startswith(("http:", "https:")):
@@ -250,9 +250,9 @@ def _of_three_words(head: str, argument: str, text: str) -> Command | None:
     return None
 
 
-def _other_agent(text: str) -> Command | None:
+def _parse_use(text: str) -> Command | None:
     """Parse `use codex for T002`. The task may be left out if only one can be meant."""
-    said = _plain(text).lstrip("/!").rstrip(_MARKS)
+    said = _normalized(text).lstrip("/!").rstrip(_END_PUNCTUATION)
     if said.lower() == Word.USE:
         return Command(word=Word.USE)
     found = _USE.fullmatch(said)
@@ -262,7 +262,7 @@ def _other_agent(text: str) -> Command | None:
     return Command(word=Word.USE, argument=found[2] or "", text=found[1])
 
 
-def _about_intents(what: str, names: list[str]) -> Command | None:
+def _parse_intent(what: str, names: list[str]) -> Command | None:
     """Parse `intent run fix-login`. Anything else that begins like it is talk."""
     fits = len(names) == (0 if what == "list" else 1)
     if what not in INTENT_WORDS or not fits or not all(map(_INTENT.fullmatch, names)):
@@ -270,7 +270,7 @@ def _about_intents(what: str, names: list[str]) -> Command | None:
     return Command(word=Word.INTENT, argument=what, text=names[0] if names else "")
 
 
-def _fits(word: Word, argument: str) -> bool:
+def _is_valid_argument(word: Word, argument: str) -> bool:
     """Whether this argument can follow that word; if not, the text is talk."""
     if word is Word.REPO:
         return bool(_REPOSITORY.fullmatch(argument))
@@ -281,28 +281,28 @@ def _fits(word: Word, argument: str) -> bool:
     return word in _WITH_ARGUMENT and is_handle(argument)
 
 
-def _plain(text: str) -> str:
+def _normalized(text: str) -> str:
     """Return the text with full-width letters and punctuation, as Japanese keyboards type them, made ASCII."""
     return unicodedata.normalize("NFKC", text).strip()
 
 
-def _reopened(text: str) -> Command | None:
+def _parse_reopen(text: str) -> Command | None:
     """Parse `reopen D3` and an optional new answer, which is kept as it was written."""
     _, *behind = text.split(maxsplit=2)
-    decision = _DECISION.fullmatch(_plain(behind[0])) if behind else None
+    decision = _DECISION.fullmatch(_normalized(behind[0])) if behind else None
     if decision is None:
         return None
     answer = behind[1].strip() if len(behind) == 2 else ""
     return Command(word=Word.REOPEN, argument=f"D{decision[1]}", text=answer)
 
 
-def _spec(text: str) -> Command:
+def _parse_spec(text: str) -> Command:
     """Parse `spec` and what the spec shall describe, which is kept as it was written."""
     _, *behind = text.strip().split(maxsplit=1)
     return Command(word=Word.SPEC, text=behind[0].strip() if behind else "")
 
 
-def _relink(text: str) -> Command:
+def _parse_relink(text: str) -> Command:
     """Parse `relink /srv/shop`, optionally with a session's id before the path. A path may contain spaces."""
     _, *behind = text.strip().split(maxsplit=1)
     path = behind[0].strip() if behind else ""
@@ -312,11 +312,11 @@ def _relink(text: str) -> Command:
     return Command(word=Word.RELINK, text=path)
 
 
-_FREELY: dict[str, Callable[[str], Command | None]] = {
-    Word.USE: _other_agent,
-    Word.REOPEN: _reopened,
-    Word.SPEC: _spec,
-    Word.RELINK: _relink,
+_FREE_TEXT_PARSERS: dict[str, Callable[[str], Command | None]] = {
+    Word.USE: _parse_use,
+    Word.REOPEN: _parse_reopen,
+    Word.SPEC: _parse_spec,
+    Word.RELINK: _parse_relink,
 }
 """Commands whose text is kept as it was written."""
 
@@ -326,7 +326,7 @@ def is_handle(text: str) -> bool:
 
     Without a digit it needs four characters, or else `stop a` would be a command.
     """
-    if text in MINE:
+    if text in OWN_SESSIONS:
         return True
     if not _HANDLE.fullmatch(text):
         return False

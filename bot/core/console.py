@@ -66,7 +66,11 @@ class OptionProblem(Exception):  # noqa: N818 - what is wrong, for whoever tells
 
 
 def resolve_options(
-    options: ReplOptions, here: str, *, terminal: bool, is_folder: Callable[[str], bool]
+    options: ReplOptions,
+    default_repository: str,
+    *,
+    terminal: bool,
+    is_folder: Callable[[str], bool],
 ) -> ReplConfig:
     """Return the configuration.
 
@@ -74,7 +78,11 @@ def resolve_options(
     """
     scripted = options.non_interactive or not terminal
     mode = options.project_mode or (ProjectMode.TEMP if scripted else ProjectMode.FIXED)
-    project = str(PurePath(here) / options.project) if options.project else here
+    project = (
+        str(PurePath(default_repository) / options.project)
+        if options.project
+        else default_repository
+    )
     if options.project and not is_folder(project):
         raise OptionProblem(f"--project: there is no folder {project}.")
     root, warnings = _project_root(options, mode, project, is_folder)
@@ -86,7 +94,7 @@ def resolve_options(
         non_interactive=scripted,
         exit_on_eof=scripted if options.exit_on_eof is None else options.exit_on_eof,
         wait=scripted if options.wait is None else options.wait,
-        named=mode is ProjectMode.TEMP or bool(options.project or root != here),
+        named=mode is ProjectMode.TEMP or bool(options.project or root != default_repository),
         warnings=warnings,
     )
 

@@ -34,26 +34,33 @@ from bot.core.events import (
     Visited,
     Woken,
 )
-from bot.core.gate import MOST_WAITING, Auditing, Deduplication, Gate, RateLimits, Refusals
+from bot.core.gate import (
+    MAX_WAITING_EVENTS,
+    Auditing,
+    Deduplication,
+    Gate,
+    RateLimits,
+    RefusalLimit,
+)
 from bot.core.live_sessions import LiveSessions
-from bot.core.overview import Front
+from bot.core.overview import GeneralAnswers
 from bot.core.people import Person, Role, Thread
 from bot.core.repositories import Repositories
 from bot.core.session import Session
-from bot.core.session_commands import NOT_ALLOWED, Answers, SessionCommands
-from bot.core.session_factory import SessionStarts, SpecWizard, is_request
+from bot.core.session_commands import NOT_ALLOWED, AnswerDelivery, SessionCommands
+from bot.core.session_factory import SessionStarter, SpecCommand, is_request
 from bot.core.sheets import Text, Tone
 from bot.core.states import Phase, Status
 from bot.core.text import sentences
 from bot.core.world import World
 from bot.steps.approve.rules import is_yes
 from bot.steps.branches.work import BranchMode, BranchOwners
-from bot.steps.decisions import held_back
+from bot.steps.decisions import is_held_back
 from bot.steps.intents.knowledge import Knowledge
 from bot.steps.intents.work import Intents, is_run
 
 log = logging.getLogger("bot.desk")
-SETTLING = 0.2
+IDLE_POLL_SECONDS = 0.2
 TOO_MUCH_WAITS = "Too many messages are waiting in this session already. Write resume first."
 NOTHING_HERE = "There is nothing here yet. Tell me what you would like to have built."
 
@@ -64,15 +71,15 @@ class Desk:
         self._gate = gate
         self._awake = LiveSessions(world)
         self._once = Deduplication()
-        self._refusals = Refusals()
-        self._too_much = Refusals(to_one=1)
+        self._refusals = RefusalLimit()
+        self._too_much = RefusalLimit(to_one=1)
         self._measure = RateLimits(world.rules)
         self._auditing = Auditing(world)
         self._passing = OverheardTalk(gate, world)
-        self._answers = Answers(world.clock)
+        self._answers = AnswerDelivery(world.clock)
         repositories = Repositories(world)
         intents = self._intents(repositories)
-        self._beginning = SessionStarts(world, repositories)
+        self._beginning = SessionStarter(world, repositories)
         self._pointing = SessionCommands(
             world,
             gate,
@@ -80,7 +87,7 @@ class Desk:
             self._awake.sessions,
             self._answers,
             self._auditing,
-            Front(world, repositories, self._awake.sessions, intents),
+            GeneralAnswers(world, repositories, self._awake.sessions, intents),
         )
         self._branches = BranchMode(
             world,
@@ -94,10 +101,10 @@ class Desk:
         self._looking = HomePage(world, gate, self._pointing, self._awake.sessions, intents)
         self._wizard = self._specs()
         self._page: asyncio.Task[None] | None = None
-        world.nursery.serve(self._begin_elsewhere, self._pass_on, self._one_more)
+        world.nursery.serve(self._start_requested_session, self._pass_on, self._count_session_start)
 
-    def _specs(self) -> SpecWizard:
-        return SpecWizard(
+    def _specs(self) -> SpecCommand:
+        return SpecCommand(
             self._world,
             self._beginning,
             self._pointing,
@@ -111,7 +118,7 @@ class Desk:
             self._world,
             repositories,
             self._awake.session,
-            overview.lists,
+            overview.is_listed_in,
             lambda repository, shelf: self._knowledge.estimate_later(repository, shelf),
         )
 
@@ -124,7 +131,7 @@ class Desk:
             self._awake.note(listed)
         for record in self._world.store.load():
             if only is None or record.session.id in only:
-                self._awake.wake(record).tell(self._woken(record.session))
+                self._awake.wake(record).tell(self._woken_event(record.session))
             else:
                 self._awake.leave(record.session)
         await self._awake.in_line()
@@ -153,38 +160,42 @@ class Desk:
         if (answered := await self._once.known(event)) is not None:
             return answered
         event = addressed_to_bot(event)
-        if self._overheard(thread, event):
+        if self._is_not_for_bot(thread, event):
             return True
         if not self._gate.lets(thread, event):
             return await self._refuse(thread, event)
         if isinstance(event, Opened):
             return True
-        if why := self._beyond_measure(thread, event):
+        if why := self._limit_problem(thread, event):
             return await self._turn_away(thread, event, why)
         may_stop = self._gate.grants(thread, event.by, Role.STOP)
         event = self._world.masker.mask_model(event).model_copy(update={"may_stop": may_stop})
         if isinstance(event, Visited | Configured):
             self._auditing.allowed(thread, event)
             return await self._once.answered(event, self._looking.answered(thread, event))
-        if await self._answered_elsewhere(thread, event):
+        if await self._answer_without_session(thread, event):
             return True
-        return await self._heard(thread, event)
+        return await self._pass_to_session(thread, event)
 
-    async def _heard(self, thread: Thread, event: Said | Edited | Pressed | Commanded) -> bool:
+    async def _pass_to_session(
+        self, thread: Thread, event: Said | Edited | Pressed | Commanded
+    ) -> bool:
         """Pass the event to the thread's session, or start one with it."""
         actor = self._awake.actor_of(thread)
         if actor is None:
-            return await self._begun(thread, event)
+            return await self._start_session(thread, event)
         if not self._may_approve(actor.session, event):
             return await self._refuse(thread, event)
-        if held_back(actor.session, event) and actor.waiting >= MOST_WAITING:
+        if is_held_back(actor.session, event) and actor.waiting >= MAX_WAITING_EVENTS:
             return await self._turn_away(thread, event, TOO_MUCH_WAITS)
         if not actor.has_heard(event):
             self._auditing.allowed(thread, event, actor.session.id)
         actor.hear(event)
         return True
 
-    async def _begun(self, thread: Thread, event: Said | Edited | Pressed | Commanded) -> bool:
+    async def _start_session(
+        self, thread: Thread, event: Said | Edited | Pressed | Commanded
+    ) -> bool:
         # Only a request starts a session, even where the thread's old session file was broken and set aside.
         why = self._beginning.problem(thread, event)
         if why or not (isinstance(event, Said) and is_request(thread, event)):
@@ -194,9 +205,9 @@ class Desk:
         self._awake.wake(self._beginning.by_request(thread, event))
         return True
 
-    def _beyond_measure(self, thread: Thread, event: FromPeople) -> str:
+    def _limit_problem(self, thread: Thread, event: FromPeople) -> str:
         new = not self._awake.knows(thread) and is_request(thread, event)
-        begins = new or session_factory.is_wanted(event) or is_run(event)
+        begins = new or session_factory.is_spec_command(event) or is_run(event)
         now = self._world.clock.now()
         return self._measure.problem(event, now, begins=begins, open_now=self._awake.open)
 
@@ -208,7 +219,7 @@ class Desk:
             await self._once.answered(event, self._pointing.say(thread, event, why), taken=False)
         return False
 
-    def _overheard(self, thread: Thread, event: FromPeople) -> bool:
+    def _is_not_for_bot(self, thread: Thread, event: FromPeople) -> bool:
         """Whether the event is not for the bot: people also talk to each other.
 
         Unaddressed messages count only in a session's thread and from users with the right role; edits only if the
@@ -219,21 +230,21 @@ class Desk:
             return actor is None or not actor.has_heard_of(event.of)
         return self._passing.overheard(thread, event, session_id, actor)
 
-    async def _answered_elsewhere(self, thread: Thread, event: FromPeople) -> bool:
+    async def _answer_without_session(self, thread: Thread, event: FromPeople) -> bool:
         if not isinstance(event, Pressed | Commanded):
             return False
         if self._branches.concerns(event):
             self._auditing.allowed(thread, event)
             return await self._once.answered(event, self._branches.answered(thread, event))
-        if isinstance(event, Commanded) and session_factory.is_wanted(event):
+        if isinstance(event, Commanded) and session_factory.is_spec_command(event):
             return await self._once.answered(event, self._wizard.answered(thread, event))
         if self._knowledge.concerns(event):
             self._auditing.allowed(thread, event)
-            return await self._once.answered(event, self._known(thread, event))
+            return await self._once.answered(event, self._answer_knowledge(thread, event))
         known = self._awake.knows(thread)
         return await self._once.answered(event, self._pointing.answered(thread, event, known=known))
 
-    async def _known(self, thread: Thread, event: Commanded) -> bool:
+    async def _answer_knowledge(self, thread: Thread, event: Commanded) -> bool:
         if card := self._knowledge.answer(thread, event):
             await self._pointing.whisper(thread, event.by, card)
         return True
@@ -256,16 +267,16 @@ class Desk:
     async def settled(self) -> None:
         """Wait until every session waits for a person or for something outside, or is over."""
         while not all(actor.quiet for actor in self.actors()):
-            await self._world.clock.sleep(SETTLING)
+            await self._world.clock.sleep(IDLE_POLL_SECONDS)
 
     async def rest(self, thread: Thread) -> ThreadStanding:
         """Wait until the thread's session cannot go on without a person and its logs are written; return its state."""
         while (actor := self._awake.now_in(thread)) and not actor.resting:
-            await self._world.clock.sleep(SETTLING)
+            await self._world.clock.sleep(IDLE_POLL_SECONDS)
         await self._world.logbook.written()
         session_id = self._awake.id_in(thread)
         session = self._awake.on_disk(session_id) if session_id else None
-        return status_data.standing(session) if session else ThreadStanding()
+        return status_data.thread_standing(session) if session else ThreadStanding()
 
     async def tell(self, about: str, of: str) -> JsonValue:
         """Return status data for programs. Raises Refused if there is no such session."""
@@ -300,7 +311,7 @@ class Desk:
             )
         return False
 
-    def _begin_elsewhere(self, thread: Thread, session_id: str, event: Begun) -> None:
+    def _start_requested_session(self, thread: Thread, session_id: str, event: Begun) -> None:
         """Start a session that another session asked for, in a thread opened for it."""
         if session_id in self._awake:
             return
@@ -308,7 +319,7 @@ class Desk:
         if record := self._beginning.by_session(thread, session_id, event, begun_by):
             self._awake.wake(record)
 
-    def _one_more(self, by: Person, session_id: str) -> str:
+    def _count_session_start(self, by: Person, session_id: str) -> str:
         """Return why this person may not start another session, or an empty string.
 
         A request made within a session's thread counts like any other.
@@ -333,7 +344,7 @@ class Desk:
         """Wait for the next session that is ended by a bug, and return its id. The others go on."""
         return await self._awake.fell_over()
 
-    def _woken(self, session: Session) -> Woken:
+    def _woken_event(self, session: Session) -> Woken:
         # Nothing continues unasked if the operator wants it so, or if nobody could be told because the session's chat
         # is not connected.
         mute = session.thread.platform not in self._world.chats
@@ -343,7 +354,7 @@ class Desk:
 
 # Messages in a session's thread that are not for the bot. From users without permission they are context at most.
 
-LONGEST = 400
+MAX_CONTEXT_CHARS = 400
 """Characters of one message that are kept as context."""
 
 
@@ -369,7 +380,7 @@ class OverheardTalk:
     def __init__(self, gate: Gate, world: World) -> None:
         self._gate = gate
         self._world = world
-        self._kept = Refusals()
+        self._kept = RefusalLimit()
         """Limits what is kept per person and per channel within a time window."""
 
     def overheard(
@@ -386,15 +397,15 @@ class OverheardTalk:
         if not isinstance(event, Said) or self._gate.lets(thread, event):
             return False
         if actor and not actor.session.over and self._gate.overhears(thread, event.by):
-            self._keep(thread, event, actor)
+            self._keep_context(thread, event, actor)
         return True
 
-    def _keep(self, thread: Thread, event: Said, actor: Actor) -> None:
+    def _keep_context(self, thread: Thread, event: Said, actor: Actor) -> None:
         # Limited in number and length, so that it fills neither the disk nor the model's context.
         if not self._kept.worth_telling(thread, event.by, self._world.clock.now()):
             return
         # mask at most ten times what is kept; mask before cutting, as half a secret would not be recognised
-        text = self._world.masker.mask(event.text[: 10 * LONGEST])[:LONGEST]
+        text = self._world.masker.mask(event.text[: 10 * MAX_CONTEXT_CHARS])[:MAX_CONTEXT_CHARS]
         try:
             actor.hear(Overheard(id=event.id, at=event.at, by=event.by, text=text))
         except Unavailable as full:

@@ -57,7 +57,7 @@ def shorten_patch(diff: str, limit: int) -> str:
         return diff
     files = split_patch(diff)
     if not files:
-        return _cut(diff, limit)
+        return _cut_text(diff, limit)
     summary = _summary(files, limit)
     hunks = "".join(_hunks(files, limit - len(summary)))
     return summary + hunks
@@ -155,7 +155,7 @@ def _summary(files: Sequence[Patch], limit: int) -> str:
             break
         shown.append(line)
     told = head + "".join(shown) + _more(len(files) - len(shown))
-    return told if len(told) <= limit else _cut(counted, limit)
+    return told if len(told) <= limit else _cut_text(counted, limit)
 
 
 def _more(count: int) -> str:
@@ -187,14 +187,14 @@ def _fitting_hunks(patch: Patch, room: int) -> str:
     if shown:
         body = "".join(shown)
         return patch.head + body + (_left_out(patch, missing) if missing else "")
-    return _beginning(patch, room)
+    return _first_hunk_beginning(patch, room)
 
 
 def _left_out(patch: Patch, hunks: int) -> str:
     return f"[left out of {patch.path}: {hunks} of {len(patch.hunks)} hunks]\n"
 
 
-def _beginning(patch: Patch, room: int) -> str:
+def _first_hunk_beginning(patch: Patch, room: int) -> str:
     """Return the first lines of the first hunk, or an empty string if fewer than two fit."""
     mark = f"[the rest of {patch.path} is left out]\n"
     left = room - len(patch.head) - len(mark)
@@ -207,18 +207,18 @@ def _beginning(patch: Patch, room: int) -> str:
     return patch.head + "".join(shown) + mark if len(shown) > 1 else ""
 
 
-def _cut(text: str, limit: int) -> str:
+def _cut_text(text: str, limit: int) -> str:
     """Cut text that is not a patch: at a line end, or within the first line without splitting a visible character."""
     kept = text[: max(limit, 0)]
     if "\n" in kept:
         return kept[: kept.rindex("\n") + 1]
     end = len(kept)
-    while 0 < end < len(text) and _clings(text[end - 1], text[end]):
+    while 0 < end < len(text) and _joins_previous(text[end - 1], text[end]):
         end -= 1
     return kept[:end]
 
 
-def _clings(before: str, char: str) -> bool:
+def _joins_previous(before: str, char: str) -> bool:
     """Whether `char` belongs to the character before it: a combining mark or a joined emoji."""
     return unicodedata.category(char) in {"Mn", "Me", "Mc"} or "\u200d" in (before, char)
 
@@ -274,10 +274,10 @@ def read_patch(diff: str) -> list[FileChange]:
     run = 0
     for line in diff.split("\n"):
         if line.startswith(_FILE):
-            _file_of_head(found, head)
+            _add_file_from_head(found, head)
             head = [line]
         elif line.startswith("@@ ") and (head or found):
-            _file_of_head(found, head)
+            _add_file_from_head(found, head)
             found[-1].hunks.append(Hunk(line[3:].partition(" @@")[2].strip()[:LONGEST_LINE]))
         elif head:
             head.append(line)
@@ -285,11 +285,11 @@ def read_patch(diff: str) -> list[FileChange]:
             run += line[0] == " "
             text = line[1 : LONGEST_LINE + 1].rstrip("\r")
             found[-1].hunks[-1].lines.append(DiffLine(line[0], text, run))
-    _file_of_head(found, head)
+    _add_file_from_head(found, head)
     return found
 
 
-def _file_of_head(found: list[FileChange], head: list[str]) -> None:
+def _add_file_from_head(found: list[FileChange], head: list[str]) -> None:
     """Add the file that these head lines describe, if any, and clear the lines."""
     for patch in split_patch("\n".join(head)) if head else []:
         renamed = [line for line in head if line.startswith(_RENAMED)]

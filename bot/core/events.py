@@ -29,18 +29,18 @@ from bot.core.task import PullText, SmallerTask, Workspace
 # What every event has: an id and a time, and who caused it or which order it answers.
 
 
-class Happening(Fact):
+class EventBase(Fact):
     id: Exact
     at: AwareDatetime
 
 
-class FromPerson(Happening):
+class FromPerson(EventBase):
     by: Person
     may_stop: bool = True
     """Whether this person may end agents. Set by the gate, whatever the chat delivers."""
 
 
-class Result(Happening):
+class Result(EventBase):
     """The result of an order."""
 
     answers: Exact
@@ -516,7 +516,7 @@ class BaseTakenIn(Result):
     pull: Pull | None = None
 
 
-class CollisionsSeen(Happening):
+class CollisionsSeen(EventBase):
     """Task branches that would conflict with each other when merged."""
 
     kind: Literal["collisions_seen"] = "collisions_seen"
@@ -571,7 +571,7 @@ class OrderFailed(Result):
     """The repository itself is not where it was."""
 
 
-class Relinked(Happening):
+class Relinked(EventBase):
     """Somebody named the repository's new location."""
 
     kind: Literal["relinked"] = "relinked"
@@ -582,7 +582,7 @@ class Relinked(Happening):
     """Why it is not the session's repository."""
 
 
-class Begun(Happening):
+class Begun(EventBase):
     """The first event of a session that another session opened, in place of a user's message."""
 
     kind: Literal["begun"] = "begun"
@@ -600,7 +600,7 @@ class Begun(Happening):
     origin_title: str = ""
 
 
-class TroubleBegan(Happening):
+class TroubleBegan(EventBase):
     """Something outside does not answer; the bot keeps retrying."""
 
     kind: Literal["trouble_began"] = "trouble_began"
@@ -610,12 +610,12 @@ class TroubleBegan(Happening):
     remedy: str = ""
 
 
-class TroubleEnded(Happening):
+class TroubleEnded(EventBase):
     kind: Literal["trouble_ended"] = "trouble_ended"
     order: Exact = ""
 
 
-class Ticked(Happening):
+class Ticked(EventBase):
     """Time to report progress. `tails` holds what the panes show, by run id."""
 
     kind: Literal["ticked"] = "ticked"
@@ -624,7 +624,7 @@ class Ticked(Happening):
     """The operator wants the report posted at the end of the thread each time (PROGRESS=post)."""
 
 
-class Woken(Happening):
+class Woken(EventBase):
     """The bot was restarted, or looks around: whatever the state demands is ordered again."""
 
     kind: Literal["woken"] = "woken"
@@ -633,7 +633,7 @@ class Woken(Happening):
     """The operator wants to be asked before anything continues (ON_RESTART=ask)."""
 
 
-class Broke(Happening):
+class Broke(EventBase):
     """A bug: this session cannot go on. The others do."""
 
     kind: Literal["broke"] = "broke"

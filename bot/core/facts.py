@@ -23,7 +23,7 @@ class Fact(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Living(BaseModel):
+class MutableModel(BaseModel):
     """A mutable object. It is copied before each decision, so that a failed decision leaves no trace."""
 
     model_config = ConfigDict(extra="forbid")
@@ -35,14 +35,14 @@ class Living(BaseModel):
 
 
 @cache
-def _changing_fields(kind: type[Living]) -> tuple[str, ...]:
+def _changing_fields(kind: type[MutableModel]) -> tuple[str, ...]:
     """Found once for each class: a session has hundreds of fields, and it is copied for every event."""
     fields = kind.model_fields.items()
     return tuple(name for name, field in fields if _changes(field.annotation))
 
 
 def _changes(annotation: object) -> bool:
-    if isinstance(annotation, type) and issubclass(annotation, (Living, list, dict)):
+    if isinstance(annotation, type) and issubclass(annotation, (MutableModel, list, dict)):
         return True
     return get_origin(annotation) in (list, dict) or any(map(_changes, get_args(annotation)))
 
@@ -52,12 +52,12 @@ def _copied(value: object) -> object:
         case list():
             items = cast("list[object]", value)
             living = bool(items) and isinstance(
-                items[0], Living
+                items[0], MutableModel
             )  # a list holds only one kind of item
             return [_copied(item) for item in items] if living else [*items]
         case dict():
             return {**cast("dict[str, object]", value)}
-        case Living():
+        case MutableModel():
             return value.copied()
         case _:
             return value

@@ -143,7 +143,7 @@ def may_ask(platform: str, door: Door, thread: Thread, person: Person) -> bool:
     return Gate({platform: door}).grants(thread, person, Role.START)
 
 
-def everyone_of(platform: str, ids: frozenset[str]) -> Mapping[str, Door]:
+def single_list_doors(platform: str, ids: frozenset[str]) -> Mapping[str, Door]:
     """Return a door with the same list for all roles, for a platform without channels."""
     return {platform: Door(dict.fromkeys(Role, ids))}
 
@@ -151,9 +151,9 @@ def everyone_of(platform: str, ids: frozenset[str]) -> Mapping[str, Door]:
 # Rate limits per person, counted by full id; stopping something is never limited. After a restart the started sessions
 # are counted again, the messages of the last minute are not.
 
-LONGEST = 16_000
+MAX_MESSAGE_BYTES = 16_000
 """Bytes of text in one message. Attached files have limits of their own."""
-MOST_WAITING = 200
+MAX_WAITING_EVENTS = 200
 """Messages and presses that may wait in a paused session."""
 _MINUTE, _HOUR = timedelta(minutes=1), timedelta(hours=1)
 
@@ -179,15 +179,15 @@ class RateLimits:
         """
         if _stops(event):
             return ""
-        if (size := _size(event)) > LONGEST:
+        if (size := _size(event)) > MAX_MESSAGE_BYTES:
             return (
-                f"That is too long: {size / 1000:.0f} kB, and I read at most {LONGEST // 1000} kB of a message. "
+                f"That is too long: {size / 1000:.0f} kB, and I read at most {MAX_MESSAGE_BYTES // 1000} kB of a message. "
                 "Put it into a text file and attach that."
             )
         rules = self._rules
         # an event sent while the bot was away counts at the time it was sent
         at = min(event.at, now)
-        if not _fits(self._said, event.by, event.id, at, now, _MINUTE, rules.most_in_a_minute):
+        if not _has_room(self._said, event.by, event.id, at, now, _MINUTE, rules.most_in_a_minute):
             return (
                 f"That is more than {rules.most_in_a_minute} things in a minute. Say it again later; "
                 "to stop something always works."
@@ -201,14 +201,14 @@ class RateLimits:
         rules = self._rules
         if rules.most_sessions and open_now >= rules.most_sessions:
             return f"There are {open_now} unfinished sessions. Finish or discard some of them first; sessions lists them."
-        if not _fits(self._begun, by, id, at, now, _HOUR, rules.most_in_an_hour):
+        if not _has_room(self._begun, by, id, at, now, _HOUR, rules.most_in_an_hour):
             return (
                 f"You have begun {rules.most_in_an_hour} sessions within an hour. Ask again later."
             )
         return ""
 
 
-def _fits(
+def _has_room(
     counted: dict[tuple[str, str], dict[str, datetime]],
     by: Person,
     id: str,
@@ -220,7 +220,7 @@ def _fits(
     """Whether the window around the event still has room. A limit of 0 means no limit."""
     if not most:
         return True
-    _forget(counted, now, window)
+    _drop_expired(counted, now, window)
     mine = counted.setdefault((by.platform, by.id), {})
     if id in mine:
         return True
@@ -230,7 +230,7 @@ def _fits(
     return True
 
 
-def _forget(
+def _drop_expired(
     counted: dict[tuple[str, str], dict[str, datetime]], now: datetime, window: timedelta
 ) -> None:
     # Compares in both directions: if the clock was set back, nobody is silenced for long.
@@ -266,15 +266,15 @@ def _size(event: FromPeople) -> int:
 # How often people are told no: each refusal costs a message, and people without permission must not use up the bot's
 # rate limit.
 
-WINDOW = timedelta(minutes=5)
-MOST_TO_ONE = 5
-MOST_IN_A_PLACE = 20
+REFUSAL_WINDOW = timedelta(minutes=5)
+MAX_REFUSALS_PER_PERSON = 5
+MAX_REFUSALS_PER_CHANNEL = 20
 
 
-class Refusals:
+class RefusalLimit:
     """Limits refusals per person and per channel within a window; beyond that nobody is answered."""
 
-    def __init__(self, to_one: int = MOST_TO_ONE) -> None:
+    def __init__(self, to_one: int = MAX_REFUSALS_PER_PERSON) -> None:
         self._to_one = to_one
         self._told: dict[tuple[str, str], list[datetime]] = {}
 
@@ -283,7 +283,7 @@ class Refusals:
         self._forget(now)
         limits = {
             (person.platform, person.id): self._to_one,
-            (thread.platform, f"in {thread.place}"): MOST_IN_A_PLACE,
+            (thread.platform, f"in {thread.place}"): MAX_REFUSALS_PER_CHANNEL,
         }
         if any(len(self._told.get(who, ())) >= most for who, most in limits.items()):
             return False
@@ -294,7 +294,7 @@ class Refusals:
     def _forget(self, now: datetime) -> None:
         # Compares in both directions: if the clock was set back, nobody is silenced for long.
         for who, times in list(self._told.items()):
-            self._told[who] = [at for at in times if abs(now - at) < WINDOW]
+            self._told[who] = [at for at in times if abs(now - at) < REFUSAL_WINDOW]
             if not self._told[who]:
                 del self._told[who]
 
@@ -307,7 +307,7 @@ log = logging.getLogger("bot.desk")
 class Auditing:
     def __init__(self, world: World) -> None:
         self._world = world
-        self._noted = Refusals()
+        self._noted = RefusalLimit()
         """Limits records of refusals: people without permission must not fill the disk."""
 
     def allowed(self, thread: Thread, event: FromPerson, session_id: str = "") -> None:
@@ -333,7 +333,7 @@ class Auditing:
 
 # Events that no session records are remembered here, so that they are not answered twice.
 
-REMEMBERED = 5_000
+MAX_REMEMBERED_ANSWERS = 5_000
 
 
 class Deduplication:
@@ -365,6 +365,6 @@ class Deduplication:
             over.set()
         if answered:
             self._answered[event.id] = taken
-        while len(self._answered) > REMEMBERED:
+        while len(self._answered) > MAX_REMEMBERED_ANSWERS:
             del self._answered[next(iter(self._answered))]
         return answered

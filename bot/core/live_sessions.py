@@ -12,15 +12,15 @@ from datetime import timedelta
 from bot.core.actor import Actor
 from bot.core.people import Thread
 from bot.core.projections.records import Record
-from bot.core.projections.registry_writer import LATELY
+from bot.core.projections.registry_writer import MAX_RECENT_SESSIONS
 from bot.core.session import Session
 from bot.core.world import World
 from bot.ports import IndexedSession
 
 log = logging.getLogger("bot.desk")
-ASLEEP_AFTER = timedelta(hours=1)
+UNLOAD_AFTER = timedelta(hours=1)
 """A finished session stays in memory this long, as people often add something."""
-MOST_AT_REST = 5
+MAX_LOADED_FINISHED = 5
 """The most finished sessions in memory.
 
 Beyond that the least recently changed one is unloaded; loading it again is one read from disk.
@@ -46,7 +46,7 @@ class LiveSessions:
         self._left[session.id] = session
 
     def wake(self, record: Record) -> Actor:
-        self._let_sleep()
+        self._unload_finished()
         session = record.session
         self._left.pop(session.id, None)
         actor = Actor(record, self._world)
@@ -54,7 +54,7 @@ class LiveSessions:
         self._threads[session.thread.key] = session.id
         life = asyncio.create_task(actor.run(), name=f"session {session.short}")
         self._lives[session.id] = life
-        life.add_done_callback(lambda ended: self._ended(session.id, ended))
+        life.add_done_callback(lambda ended: self._actor_ended(session.id, ended))
         return actor
 
     def __contains__(self, session_id: str) -> bool:
@@ -116,7 +116,7 @@ class LiveSessions:
     def lately_over(self) -> list[Session]:
         """Return the most recently changed sessions that are not loaded, as saved."""
         listed = [one for one in self._world.store.sessions() if one.id not in self]
-        found = [self.on_disk(one.id) for one in listed[:LATELY]]
+        found = [self.on_disk(one.id) for one in listed[:MAX_RECENT_SESSIONS]]
         return [one for one in found if one]
 
     async def in_line(self) -> None:
@@ -139,17 +139,17 @@ class LiveSessions:
         """Wait for the next session that is ended by a bug, and return its id. The others go on."""
         return await self._fallen.get()
 
-    def _let_sleep(self) -> None:
+    def _unload_finished(self) -> None:
         # Called whenever a session is loaded, so that memory does not grow with the number of finished sessions.
         now = self._world.clock.now()
         at_rest = [actor.session for actor in self._actors.values() if actor.may_sleep]
         at_rest.sort(key=lambda session: session.updated_at, reverse=True)
         for number, session in enumerate(at_rest):
-            if number >= MOST_AT_REST or now - session.updated_at > ASLEEP_AFTER:
+            if number >= MAX_LOADED_FINISHED or now - session.updated_at > UNLOAD_AFTER:
                 del self._actors[session.id]
                 self._lives.pop(session.id).cancel()
 
-    def _ended(self, session_id: str, life: asyncio.Task[None]) -> None:
+    def _actor_ended(self, session_id: str, life: asyncio.Task[None]) -> None:
         # An actor ends only with the bot, or by a bug so deep that the session could not even report it.
         if self._lives.get(session_id) is life:
             del self._lives[session_id], self._actors[session_id]

@@ -9,7 +9,7 @@ import math
 
 from bot.core.facts import Fact
 
-AI_SETTINGS = "AI settings are required"
+AI_SETTINGS_REQUIRED = "AI settings are required"
 """The error text if no model is configured."""
 
 

@@ -14,7 +14,7 @@ from bot.core.errors import PortError
 from bot.core.events import Commanded
 from bot.core.gate import Gate
 from bot.core.layout.phrases import state_in_words
-from bot.core.llm import AI_SETTINGS, Usage
+from bot.core.llm import AI_SETTINGS_REQUIRED, Usage
 from bot.core.people import Person, Role, Thread
 from bot.core.projections.console_state_writer import CONSOLE
 from bot.core.repositories import Repositories
@@ -29,13 +29,13 @@ from bot.steps.intents.work import Intents
 
 # The overall state for one person: what waits, what is at work, what has ended, and whether the bot is healthy.
 
-MOST = 20
+MAX_SESSIONS_LISTED = 20
 """Sessions under one heading."""
-ROWS = 50
+MAX_USAGE_ROWS = 50
 """Sessions whose usage is listed separately; the total includes all."""
 LATELY = 5
 BRANCHES = 15
-TURNING = "resume <id> turns to one of them."
+RESUME_HINT = "resume <id> turns to one of them."
 """For a terminal, where no button can lead to another conversation."""
 _ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.DISCARDED})
 _YOURS = {
@@ -46,7 +46,7 @@ _YOURS = {
 }
 
 
-def seen_from(thread: Thread, other: Thread) -> bool:
+def is_visible_from(thread: Thread, other: Thread) -> bool:
     """Whether the other thread may be listed in this one: never across organisations, and a direct conversation only in
     itself.
     """
@@ -55,11 +55,11 @@ def seen_from(thread: Thread, other: Thread) -> bool:
     return not other.direct or other.place == thread.place
 
 
-def lists(thread: Thread, listed: IndexedSession) -> bool:
-    return seen_from(thread, listed.thread)
+def is_listed_in(thread: Thread, listed: IndexedSession) -> bool:
+    return is_visible_from(thread, listed.thread)
 
 
-def own_or_open(session: Session, thread: Thread, person: Person) -> bool:
+def is_visible_to(session: Session, thread: Thread, person: Person) -> bool:
     """Whether the session may be listed for this person.
 
     A home page, which only its owner sees, also lists their own direct conversations.
@@ -67,19 +67,19 @@ def own_or_open(session: Session, thread: Thread, person: Person) -> bool:
     if thread.home and session.thread.direct:
         same = (session.thread.platform, session.thread.workspace)
         return session.owner.id == person.id and same == (thread.platform, thread.workspace)
-    return seen_from(thread, session.thread)
+    return is_visible_from(thread, session.thread)
 
 
 async def home(
     world: World,
     gate: Gate,
-    awake: Iterable[Session],
+    live_sessions: Iterable[Session],
     thread: Thread,
     person: Person,
-    wished: tuple[Entry, ...] = (),
+    intent_entries: tuple[Entry, ...] = (),
 ) -> HomeCard:
     """Return the home page. `intent_entries`: intents that wait."""
-    mine = [one for one in awake if not one.over and own_or_open(one, thread, person)]
+    mine = [one for one in live_sessions if not one.over and is_visible_to(one, thread, person)]
     now = world.clock.now()
     asked = {one.id: tuple(commands.waiting_titles(one)) for one in mine}
     waiting = [one for one in mine if asked[one.id]]
@@ -88,8 +88,10 @@ async def home(
     return HomeCard(
         key=f"home:{person.id}",
         health=await _health(world, mine),
-        waiting=(*(_entry(one, asked[one.id], now) for one in waiting), *wished)[:MOST],
-        running=tuple(_entry(one, (), now) for one in running[:MOST]),
+        waiting=(*(_entry(one, asked[one.id], now) for one in waiting), *intent_entries)[
+            :MAX_SESSIONS_LISTED
+        ],
+        running=tuple(_entry(one, (), now) for one in running[:MAX_SESSIONS_LISTED]),
         recent=tuple(_ended(world.store.sessions(), thread)),
         branches=tuple(_branches(mine))[:BRANCHES],
         settings=tuple(_settings(world, roles)),
@@ -99,25 +101,25 @@ async def home(
 
 
 def inbox(
-    awake: Iterable[Session],
+    live_sessions: Iterable[Session],
     thread: Thread,
     person: Person,
     now: datetime,
-    wished: tuple[Entry, ...] = (),
+    intent_entries: tuple[Entry, ...] = (),
     problems: tuple[str, ...] = (),
 ) -> tuple[Element, ...]:
     """Return what waits for somebody: the person's own sessions first, then those that wait longest, then intents."""
-    mine = [one for one in awake if own_or_open(one, thread, person)]
+    mine = [one for one in live_sessions if is_visible_to(one, thread, person)]
     asked = [(one, titles) for one in mine if (titles := tuple(commands.waiting_titles(one)))]
     asked.sort(key=lambda each: (each[0].owner.id != person.id, each[0].updated_at))
-    found = (*(_entry(one, titles, now) for one, titles in asked), *wished)
-    told: list[Element] = [Entries(items=found[:MOST])] if found else []
+    found = (*(_entry(one, titles, now) for one, titles in asked), *intent_entries)
+    told: list[Element] = [Entries(items=found[:MAX_SESSIONS_LISTED])] if found else []
     if not found:
         told.append(Text(text="Nothing waits for you."))
-    if len(found) > MOST:
-        told.append(Text(text=f"… and {len(found) - MOST} more."))
+    if len(found) > MAX_SESSIONS_LISTED:
+        told.append(Text(text=f"… and {len(found) - MAX_SESSIONS_LISTED} more."))
     if asked and thread.platform == CONSOLE:
-        told.append(Text(text=TURNING))
+        told.append(Text(text=RESUME_HINT))
     if problems:
         told.append(Bullets(items=problems[:LATELY]))
     return tuple(told)
@@ -127,19 +129,22 @@ def sessions(
     listed: Iterable[IndexedSession], thread: Thread, now: datetime
 ) -> tuple[Element, ...]:
     """Return every session, newest first, with what can be done about it."""
-    seen = [one for one in listed if seen_from(thread, one.thread)]
+    seen = [one for one in listed if is_visible_from(thread, one.thread)]
     if not seen:
         return (Text(text="There are none yet. Tell me what you would like to have built."),)
-    entries = Entries(items=tuple(_listed(one, now) for one in seen[:MOST]))
-    if len(seen) <= MOST:
+    entries = Entries(items=tuple(_listed(one, now) for one in seen[:MAX_SESSIONS_LISTED]))
+    if len(seen) <= MAX_SESSIONS_LISTED:
         return (entries,)
-    return (entries, Text(text=f"… and {len(seen) - MOST} older ones: info <id> tells of each."))
+    return (
+        entries,
+        Text(text=f"… and {len(seen) - MAX_SESSIONS_LISTED} older ones: info <id> tells of each."),
+    )
 
 
-def usage(known: Iterable[Session], beside: Usage) -> tuple[Element, ...]:
+def usage(known: Iterable[Session], sessionless_usage: Usage) -> tuple[Element, ...]:
     """Return the usage of every session, of all together, and of what belongs to no session (`sessionless_usage`)."""
     spent = [one for one in known if one.usage.calls]
-    if not spent and not beside.calls:
+    if not spent and not sessionless_usage.calls:
         return (Text(text="No model has been asked yet."),)
     rows = tuple(
         (
@@ -150,14 +155,14 @@ def usage(known: Iterable[Session], beside: Usage) -> tuple[Element, ...]:
             f"{sum(len(task.runs) for task in one.tasks)}",
             f"{agents_tokens(one):,}" if agents_tokens(one) else "",
         )
-        for one in spent[:ROWS]
+        for one in spent[:MAX_USAGE_ROWS]
     )
     total = [
         ("Model calls", f"{sum(one.usage.calls for one in spent):,}"),
         ("Model tokens", f"about {sum(one.usage.tokens for one in spent):,}"),
     ]
-    if beside.calls:
-        told = f"{counted(beside.calls, 'call')}, about {beside.tokens:,} tokens since my start"
+    if sessionless_usage.calls:
+        told = f"{counted(sessionless_usage.calls, 'call')}, about {sessionless_usage.tokens:,} tokens since my start"
         total.append(("Branches and intents", told))
     head = ("Id", "What", "Calls", "Tokens", "Agent runs", "Agents' tokens")
     return (Fields(pairs=tuple(total)), *((Table(head=head, rows=rows),) if rows else ()))
@@ -167,15 +172,15 @@ def agents_tokens(session: Session) -> int:
     return sum(task.usage.input_tokens + task.usage.output_tokens for task in session.tasks)
 
 
-def _entry(session: Session, asked: tuple[str, ...], now: datetime) -> Entry:
+def _entry(session: Session, waiting_titles: tuple[str, ...], now: datetime) -> Entry:
     """`waiting_titles`: what the session waits for."""
-    facts = [session.short, _progress(session), *asked]
+    facts = [session.short, _progress(session), *waiting_titles]
     facts.append(ago(session.updated_at, now))
     return Entry(
         title=session.title,
         facts=tuple(fact for fact in facts if fact),
         thread=session.thread,
-        choices=tuple(_can_be_done(session.id, session.status)),
+        choices=tuple(_session_choices(session.id, session.status)),
     )
 
 
@@ -197,11 +202,11 @@ def _listed(one: IndexedSession, now: datetime) -> Entry:
         title=one.title,
         facts=(one.id[:8], state_in_words(one.status, one.phase), ago(one.updated_at, now)),
         thread=one.thread,
-        choices=tuple(_can_be_done(one.id, one.status)),
+        choices=tuple(_session_choices(one.id, one.status)),
     )
 
 
-def _can_be_done(session_id: str, status: str) -> Iterator[Choice]:
+def _session_choices(session_id: str, status: str) -> Iterator[Choice]:
     if status == Status.PAUSED:
         yield Choice(label="Resume", verb=Verb.RESUME, about=session_id, style=Style.PRIMARY)
     if status in (Status.ACTIVE, Status.QUEUED):
@@ -223,7 +228,7 @@ def _can_be_done(session_id: str, status: str) -> Iterator[Choice]:
 
 
 def _ended(listed: Iterable[IndexedSession], thread: Thread) -> Iterator[Entry]:
-    seen = [one for one in listed if one.status in _ENDED and seen_from(thread, one.thread)]
+    seen = [one for one in listed if one.status in _ENDED and is_visible_from(thread, one.thread)]
     for one in seen[:LATELY]:
         facts = (one.id[:8], one.status, date_time(one.updated_at))
         yield Entry(title=one.title, facts=facts, thread=one.thread)
@@ -275,10 +280,10 @@ def _choices(roles: frozenset[Role]) -> Iterator[Choice]:
 
 # The answers that belong to no session: help, all sessions, what waits, which keys are set.
 
-ENDED = 20
+MAX_FINISHED_COUNTED = 20
 """Finished sessions whose usage is counted: each is read from disk."""
 
-MOST_TOLD = 20
+MAX_UNFINISHED_LISTED = 20
 """Unfinished sessions that are named at the start."""
 CHOOSING = "model https://… name asks another one from now on, for whoever may. A key is never said in a chat: it stands in .env."
 
@@ -287,7 +292,7 @@ FrontAnswer = tuple[str, tuple[Element, ...]]
 
 
 @dataclass(frozen=True)
-class Front:
+class GeneralAnswers:
     world: World
     repositories: Repositories
     awake: Callable[[], Iterable[Session]]
@@ -308,9 +313,9 @@ class Front:
             case Word.MODEL:
                 return self.model()
             case Word.USAGE:
-                return "Usage", usage(self._spent(thread), self.world.beside.usage)
+                return "Usage", usage(self._sessions_with_usage(thread), self.world.beside.usage)
             case _ if unknown := event.command.text:
-                return f"I know no command “{unknown}”", (Text(text=_nearest(unknown)),)
+                return f"I know no command “{unknown}”", (Text(text=_suggestion(unknown)),)
             case _:
                 return "Commands", _help()
 
@@ -329,20 +334,20 @@ class Front:
             ("Endpoint", model.base_url),
             ("Model", model.model),
             ("Key", "SET" if model.key_set else "NOT SET"),
-            (AI_SETTINGS, model.missing),
+            (AI_SETTINGS_REQUIRED, model.missing),
         )
         return Fields(pairs=tuple((name, value) for name, value in pairs if value))
 
-    def _spent(self, thread: Thread) -> list[Session]:
+    def _sessions_with_usage(self, thread: Thread) -> list[Session]:
         """Return the sessions in memory and the latest finished ones."""
-        awake = [one for one in self.awake() if seen_from(thread, one.thread)]
+        awake = [one for one in self.awake() if is_visible_from(thread, one.thread)]
         there = {one.id for one in awake}
         over = [
             one
             for one in self.world.store.sessions()
-            if one.id not in there and seen_from(thread, one.thread)
+            if one.id not in there and is_visible_from(thread, one.thread)
         ]
-        records = [self.world.store.find(one.id) for one in over[:ENDED]]
+        records = [self.world.store.find(one.id) for one in over[:MAX_FINISHED_COUNTED]]
         return [*awake, *(record.session for record in records if record)]
 
 
@@ -363,10 +368,10 @@ def unfinished_lines(sessions: list[Session]) -> tuple[str, ...]:
     if not told:
         return ()
     way = "resume <id> goes on with one that is paused, discard <id> gives one up: in any chat."
-    return (*first_few(told, MOST_TOLD), way)
+    return (*first_few(told, MAX_UNFINISHED_LISTED), way)
 
 
-def _nearest(unknown: str) -> str:
+def _suggestion(unknown: str) -> str:
     """Return the command that was probably meant, and where all are listed."""
     first = unknown.split()[0].lower().lstrip("/!")
     near = get_close_matches(first, list(Word), n=1)

@@ -48,7 +48,7 @@ class Finding(Fact):
     recommendation: str = ""
 
 
-class Covered(Fact):
+class RequirementCoverage(Fact):
     """A requirement and the tasks that fulfil it."""
 
     requirement: str
@@ -60,7 +60,7 @@ class Analysis(Fact):
     """The comparison of spec, plan and tasks, made before anybody is asked to approve them."""
 
     findings: tuple[Finding, ...] = ()
-    coverage: tuple[Covered, ...] = ()
+    coverage: tuple[RequirementCoverage, ...] = ()
     score: int | None = None
     """The quality of the breakdown into tasks, 0 to 100; `None` if nothing could judge it."""
 

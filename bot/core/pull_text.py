@@ -61,7 +61,7 @@ def _facts(session: Session, task: Task, depends_on: Sequence[int]) -> Iterator[
 
 
 def _evidence(session: Session, task: Task) -> str:
-    rows = [f"| {_cell(wanted)} | {shown} |" for wanted, shown in _rows(session, task)]
+    rows = [f"| {_cell(wanted)} | {shown} |" for wanted, shown in _evidence_rows(session, task)]
     head = ["## Evidence", "", "| Required | Evidence |", "| --- | --- |"]
     return "\n".join([*head, *_lines_that_fit(rows, LONGEST_TABLE)]) if rows else ""
 
@@ -76,9 +76,9 @@ def _lines_that_fit(lines: Sequence[str], room: int) -> Iterator[str]:
         yield line
 
 
-def _rows(session: Session, task: Task) -> Iterator[tuple[str, str]]:
+def _evidence_rows(session: Session, task: Task) -> Iterator[tuple[str, str]]:
     """Yield each requirement that the branch fulfils, then each criterion, with its evidence."""
-    tasks = [one for one in session.tasks if _on_its_branch(one, task)]
+    tasks = [one for one in session.tasks if _shares_branch(one, task)]
     document = session.plan.document(DocumentKind.SPEC)
     spec = document.text if document else ""
     for covered in coverage(spec, tasks):
@@ -90,7 +90,7 @@ def _rows(session: Session, task: Task) -> Iterator[tuple[str, str]]:
         yield from ((_criterion(acceptance), _last_check(one)) for acceptance in one.acceptance)
 
 
-def _on_its_branch(one: Task, task: Task) -> bool:
+def _shares_branch(one: Task, task: Task) -> bool:
     # Tasks that share a worktree share a pull request.
     if one.id == task.id:
         return True
@@ -313,7 +313,7 @@ _MARKS = frozenset("\u200e\u200f\u061c")
 
 def title_problem(title: str) -> str:
     """Return what is wrong with a title, in a sentence; empty if nothing is."""
-    if any(_breaks(char) for char in title):
+    if any(_is_break_or_bidi(char) for char in title):
         return "the title must be one line without control characters"
     if len(title) > LONGEST_TITLE:
         return f"the title has {len(title)} characters; at most {LONGEST_TITLE} are allowed"
@@ -337,7 +337,7 @@ def title_for(kind: str, name: str) -> str:
 
     Japanese names are kept; a name that already is a title keeps its own type.
     """
-    plain = " ".join("".join(" " if _breaks(char) else char for char in name).split())
+    plain = " ".join("".join(" " if _is_break_or_bidi(char) else char for char in name).split())
     if not title_problem(plain):
         return plain
     prefix = _OF_TASKS.get(kind, kind if kind in COMMIT_TYPES else "chore")
@@ -345,17 +345,17 @@ def title_for(kind: str, name: str) -> str:
         prefix = named[1].lower()
     while found := _PREFIX.match(plain):
         plain = plain[found.end() :]
-    subject = _shortened(begun_small(plain), LONGEST_TITLE - len(prefix) - 2)
+    subject = _shortened(lower_first_verb(plain), LONGEST_TITLE - len(prefix) - 2)
     return f"{prefix}: {subject or 'the work of this task'}"
 
 
-def _breaks(char: str) -> bool:
+def _is_break_or_bidi(char: str) -> bool:
     """Whether a character ends a line or changes the direction of the text that follows."""
     turns = char in _MARKS or unicodedata.bidirectional(char) in _DIRECTION_MARKS
     return turns or unicodedata.category(char) in {"Cc", "Cs", "Zl", "Zp"}
 
 
-def begun_small(text: str) -> str:
+def lower_first_verb(text: str) -> str:
     """Return Add as add, as linters of commit messages want it.
 
     Other first words stay unchanged, as they may be names.

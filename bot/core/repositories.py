@@ -53,7 +53,7 @@ class Repositories:
         """
         if name:
             return self._named(name)
-        bound = self.world.bindings.of(self._place(thread))
+        bound = self.world.bindings.of(self._channel_key(thread))
         return self.world.rules.known_repositories.get(bound, self.world.rules.repository)
 
     def test_command_for(self, path: str) -> str:
@@ -82,19 +82,21 @@ class Repositories:
         `api: make deps` applies to that repository only; one without a name to every repository that has none of its
         own.
         """
-        return tuple(one for one in self._told_set_up(path) if one.lower() != NO_SET_UP)
+        return tuple(one for one in self._configured_set_up(path) if one.lower() != NO_SET_UP)
 
     def set_up_is_told(self, path: str) -> bool:
         """Whether the operator has set a command, or `none`; then detected commands do not count."""
-        return bool(self._told_set_up(path))
+        return bool(self._configured_set_up(path))
 
-    def _told_set_up(self, path: str) -> tuple[str, ...]:
-        told = [_of_one(self.world.rules, command) for command in self.world.rules.set_up]
-        here, others = Path(path).resolve(), _others(self.world.rules)
+    def _configured_set_up(self, path: str) -> tuple[str, ...]:
+        told = [
+            _owner_and_command(self.world.rules, command) for command in self.world.rules.set_up
+        ]
+        here, others = Path(path).resolve(), _other_repositories(self.world.rules)
         return tuple(
             command
             for owner, command in told
-            if (_lies_in(owner, here) if owner else here not in others)
+            if (_is_within(owner, here) if owner else here not in others)
         )
 
     def problem(self, thread: Thread, name: str = "") -> str:
@@ -102,7 +104,7 @@ class Repositories:
 
         The default is never used in place of an unknown repository.
         """
-        bound = self.world.bindings.of(self._place(thread))
+        bound = self.world.bindings.of(self._channel_key(thread))
         if name:
             return "" if self._named(name) else self.unknown(name)
         if not bound or self._named(bound):
@@ -123,7 +125,7 @@ class Repositories:
         if thread.home:
             return "Write that in the channel whose requests are meant.", ()
         name = next(n for n in self._names() if n.lower() == command.argument.lower())
-        self.world.bindings.bind(self._place(thread), name)
+        self.world.bindings.bind(self._channel_key(thread), name)
         return f"Requests here are now about {name}", (
             Text(text="Sessions that are under way stay where they are."),
         )
@@ -146,7 +148,7 @@ class Repositories:
         return _named(self.world.rules, name)
 
     @staticmethod
-    def _place(thread: Thread) -> str:
+    def _channel_key(thread: Thread) -> str:
         return f"{thread.platform}:{thread.place}"
 
 
@@ -170,19 +172,21 @@ def _tests_key(repository: Path) -> str:
 def test_command_of(rules: Rules, path: str) -> str:
     """Return the command configured for the repository at this path; empty if there is none."""
     usual, here = Path(rules.repository).resolve(), Path(path).resolve()
-    is_usual = here == usual or (here not in _others(rules) and usual.is_relative_to(here))
-    told = [_of_one(rules, command) for command in rules.test_commands]
-    own = [command for owner, command in told if (_lies_in(owner, here) if owner else is_usual)]
+    is_usual = here == usual or (
+        here not in _other_repositories(rules) and usual.is_relative_to(here)
+    )
+    told = [_owner_and_command(rules, command) for command in rules.test_commands]
+    own = [command for owner, command in told if (_is_within(owner, here) if owner else is_usual)]
     return own[0] if len(own) == 1 else " && ".join(f"({command})" for command in own)
 
 
-def _others(rules: Rules) -> set[Path]:
+def _other_repositories(rules: Rules) -> set[Path]:
     """Return all named repositories but the default one."""
     known = rules.known_repositories.values()
     return {Path(other).resolve() for other in known} - {Path(rules.repository).resolve()}
 
 
-def _of_one(rules: Rules, command: str) -> tuple[str, str]:
+def _owner_and_command(rules: Rules, command: str) -> tuple[str, str]:
     """Return the path of the repository that the setting names (empty if none), and the command itself."""
     name, colon, rest = command.partition(":")
     owner = _named(rules, name.strip()) if colon else ""
@@ -194,6 +198,6 @@ def _named(rules: Rules, name: str) -> str:
     return next((path for one, path in known.items() if one.lower() == name.lower()), "")
 
 
-def _lies_in(configured: str, top: Path) -> bool:
+def _is_within(configured: str, top: Path) -> bool:
     # A session's path is the top of its repository, while the settings may name a part of it or a link to it.
     return Path(configured).resolve().is_relative_to(top)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-Moved = Callable[[int, int], None]
+PositionListener = Callable[[int, int], None]
 """Called with the position (0: holds the slot) and the number of waiting sessions."""
 
 
@@ -15,7 +15,7 @@ Moved = Callable[[int, int], None]
 class _Waiter:
     since: datetime
     session: str
-    moved: Moved
+    moved: PositionListener
     held: bool
     """It held the slot before a restart: it goes first, whatever the clock says."""
     rework: bool
@@ -37,7 +37,7 @@ class RepositoryQueue:
 
     def open(self) -> None:
         self._open = True
-        self._serve()
+        self._grant_slots()
 
     async def hold(
         self,
@@ -45,7 +45,7 @@ class RepositoryQueue:
         session: str,
         since: datetime,
         granted: Callable[[], Awaitable[None]],
-        moved: Moved,
+        moved: PositionListener,
         *,
         held: bool = False,
         rework: bool = False,
@@ -54,9 +54,9 @@ class RepositoryQueue:
         me = _Waiter(since=since, session=session, moved=moved, held=held, rework=rework)
         line = self._lines.setdefault(repository, [])
         line.append(me)
-        line.sort(key=_turn)
+        line.sort(key=_queue_order)
         try:
-            self._serve()
+            self._grant_slots()
             await me.granted.wait()
             await granted()
             await asyncio.Event().wait()
@@ -64,22 +64,22 @@ class RepositoryQueue:
             line.remove(me)
             if not line:
                 del self._lines[repository]
-            self._serve()
+            self._grant_slots()
 
-    def _serve(self) -> None:
+    def _grant_slots(self) -> None:
         # A released slot may be the turn of another repository, too, because of the limit.
         if not self._open:
             return
-        lines = sorted(self._lines.values(), key=lambda line: _turn(line[0]))
+        lines = sorted(self._lines.values(), key=lambda line: _queue_order(line[0]))
         for line in lines:
             busy = sum(_is_held(other) for other in lines)
             if not _is_held(line) and not (self._most and busy >= self._most):
                 line[0].granted.set()
         for line in lines:
-            _tell(line)
+            _report_positions(line)
 
 
-def _turn(one: _Waiter) -> tuple[bool, bool, datetime, str]:
+def _queue_order(one: _Waiter) -> tuple[bool, bool, datetime, str]:
     return (not one.held, not one.rework, one.since, one.session)
 
 
@@ -87,7 +87,7 @@ def _is_held(line: list[_Waiter]) -> bool:
     return any(waiting.granted.is_set() for waiting in line)
 
 
-def _tell(line: list[_Waiter]) -> None:
+def _report_positions(line: list[_Waiter]) -> None:
     """Report new positions to those whose position has changed."""
     behind = [waiting for waiting in line if not waiting.granted.is_set()]
     ahead = [waiting for waiting in line if waiting.granted.is_set()]

@@ -17,12 +17,14 @@ from bot.core.task import Task
 _STUCK = (OverallStatus.ERROR, OverallStatus.INVALID)
 
 
-def execution_result(session: Session, kept: EvidenceInventory | None = None) -> ExecutionResult:
+def execution_result(
+    session: Session, found_evidence: EvidenceInventory | None = None
+) -> ExecutionResult:
     """Return the session's result.
 
     `found_evidence`: the evidence that was really found; `None` if nobody has checked.
     """
-    inventory = _inventory(session, kept)
+    inventory = _inventory(session, found_evidence)
     broken = inventory.integrity_failures
     whole = overall_status(session, broken)
     question = next((one.text for one in session.intent.open_questions), None)
@@ -40,9 +42,9 @@ def execution_result(session: Session, kept: EvidenceInventory | None = None) ->
     )
 
 
-def overall_status(session: Session, broken: Collection[str] = ()) -> OverallStatus:
+def overall_status(session: Session, damaged_evidence: Collection[str] = ()) -> OverallStatus:
     """Return the worst status of its tasks and of the session itself."""
-    statuses = [status_of(session, task, broken) for task in session.tasks]
+    statuses = [status_of(session, task, damaged_evidence) for task in session.tasks]
     if session.status is Status.FAILED:
         statuses.append(OverallStatus.ERROR)
     return OverallStatus.worst(statuses)
@@ -92,21 +94,23 @@ def _summary(inventory: EvidenceInventory) -> str:
 # The status of one task: the worst of all that applies, in the order INVALID, ERROR, NO_EVIDENCE, INCOMPLETE, COMPLETE.
 
 
-def status_of(session: Session, task: Task, broken: Collection[str] = ()) -> OverallStatus:
+def status_of(
+    session: Session, task: Task, damaged_evidence: Collection[str] = ()
+) -> OverallStatus:
     """Return the task's status.
 
     `damaged_evidence`: ids of evidence that does not match its hash. A replaced task takes the status of its
     replacements; one that a person left out is INCOMPLETE.
     """
-    return _status(session, task, broken, frozenset())
+    return _status(session, task, damaged_evidence, frozenset())
 
 
-def why_incomplete(session: Session, task: Task, broken: Collection[str] = ()) -> str:
+def why_incomplete(session: Session, task: Task, damaged_evidence: Collection[str] = ()) -> str:
     """Return why the task is not complete, in a few words; empty if it is."""
-    status = status_of(session, task, broken)
+    status = status_of(session, task, damaged_evidence)
     if status is OverallStatus.COMPLETE:
         return ""
-    if damaged := [ref for ref in task.evidence_refs if ref in broken]:
+    if damaged := [ref for ref in task.evidence_refs if ref in damaged_evidence]:
         return f"evidence was changed after it was written: {', '.join(damaged)}"
     if (wrong := contradiction(task)) or (wrong := _unproven(task)):
         return wrong

@@ -10,18 +10,18 @@ from typing import TypeVar
 from bot.core.errors import Unavailable
 from bot.core.events import Event, TroubleBegan, TroubleEnded
 from bot.core.world import World
-from bot.os_errors import as_unavailable, denied
+from bot.os_errors import as_unavailable, permission_error
 
 T = TypeVar("T")
-LONGEST = 60.0
-LONGEST_NAMED = 3600.0
+LONGEST_PAUSE = 60.0
+LONGEST_REQUESTED_WAIT = 3600.0
 """Longest wait in seconds that a server may ask for."""
 
 
 def retry_pauses() -> Iterator[float]:
     yield from (1.0, 2.0, 4.0, 8.0, 16.0)
     while True:
-        yield LONGEST
+        yield LONGEST_PAUSE
 
 
 async def with_retries(
@@ -39,12 +39,14 @@ async def with_retries(
     told = False
     for pause in retry_pauses():
         try:
-            result = await _tried(attempt)
+            result = await _attempt_once(attempt)
         except Unavailable as trouble:
             if not (told or quiet):
                 told = True
-                tell(_began(world, order, trouble))
-            await world.clock.sleep(max(pause, min(trouble.retry_after or 0, LONGEST_NAMED)))
+                tell(_trouble_event(world, order, trouble))
+            await world.clock.sleep(
+                max(pause, min(trouble.retry_after or 0, LONGEST_REQUESTED_WAIT))
+            )
         else:
             if told:
                 tell(TroubleEnded(**world.mark(), order=order))
@@ -52,15 +54,15 @@ async def with_retries(
     raise AssertionError("pauses never end")
 
 
-async def _tried(attempt: Callable[[], Awaitable[T]]) -> T:
+async def _attempt_once(attempt: Callable[[], Awaitable[T]]) -> T:
     # A full disk or a missing permission can occur wherever something is written: it is no bug.
     try:
         return await attempt()
     except OSError as error:
-        if trouble := as_unavailable(error) or denied(error):
+        if trouble := as_unavailable(error) or permission_error(error):
             raise trouble from error
         raise
 
 
-def _began(world: World, order: str, trouble: Unavailable) -> TroubleBegan:
+def _trouble_event(world: World, order: str, trouble: Unavailable) -> TroubleBegan:
     return TroubleBegan(**world.mark(), order=order, reason=trouble.reason, remedy=trouble.remedy)

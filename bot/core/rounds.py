@@ -18,12 +18,12 @@ from bot.steps import repository_state
 
 log = logging.getLogger("bot.program")
 OBSERVE_SECONDS = 60.0
-TAIL = 3
+TAIL_LINES = 3
 """Lines of a pane that the live status shows."""
 Round = Callable[[World, Iterable[Actor]], Awaitable[None]]
 
 
-async def every_so_often(
+async def run_periodically(
     world: World, seconds: float, what: Round, actors: Callable[[], Iterable[Actor]]
 ) -> None:
     """Call `what` periodically, also after the clock was changed.
@@ -59,7 +59,7 @@ async def tick(world: World, actors: Iterable[Actor]) -> None:
 async def _tail(world: World, run: Run) -> str:
     """The last lines of a pane. One that cannot be read must not keep all other sessions from their status."""
     try:
-        return await world.panes.tail(run.name, TAIL)
+        return await world.panes.tail(run.name, TAIL_LINES)
     except PortError as trouble:
         log.warning("no tail", extra={"data": {"run": run.id, "why": str(trouble)}})
         return ""
@@ -72,7 +72,7 @@ async def observe(world: World, actors: Iterable[Actor]) -> None:
         if session.status is not Status.ACTIVE:
             continue
         for task in session.in_state(TaskState.RUNNING):
-            if lost := await _lost(world, session, task):
+            if lost := await _lost_workspace(world, session, task):
                 actor.tell(lost)
         if new := await _collisions(world, session):
             actor.tell(new)
@@ -116,7 +116,7 @@ async def _collisions(world: World, session: Session) -> CollisionsSeen | None:
     return CollisionsSeen(**world.mark(), collisions=new) if new else None
 
 
-async def _lost(world: World, session: Session, task: Task) -> OrderFailed | None:
+async def _lost_workspace(world: World, session: Session, task: Task) -> OrderFailed | None:
     """Return an event if the worktree was removed or broken by hand while its agent runs."""
     workspace = task.workspace
     if workspace is None or not workspace.ready:

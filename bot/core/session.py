@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from pydantic import AwareDatetime, Field
 
-from bot.core.facts import Fact, Living
+from bot.core.facts import Fact, MutableModel
 from bot.core.intent import Intent
 from bot.core.llm import Usage, estimate_tokens, token_budget
 from bot.core.people import Person, Thread
@@ -47,7 +47,7 @@ class Message(Fact):
     timestamp: AwareDatetime
 
 
-class Session(Living):
+class Session(MutableModel):
     schema_version: int = SCHEMA
     id: str
     created_at: AwareDatetime

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from bot.core.actor import Actor
 from bot.core.cards import AnswerCard, Card
-from bot.core.choices import MINE, Choice, Command, Style, Verb, Word
+from bot.core.choices import OWN_SESSIONS, Choice, Command, Style, Verb, Word
 from bot.core.commands import COMMANDS, AnsweredBy
 from bot.core.errors import PortError
 from bot.core.events import Commanded, FromPerson, Pressed
 from bot.core.gate import Auditing, Gate
-from bot.core.overview import Front
+from bot.core.overview import GeneralAnswers
 from bot.core.people import Person, Thread
 from bot.core.session import Session
 from bot.core.states import Status, TaskState
@@ -29,12 +29,12 @@ from bot.steps.chat import chat_of
 
 log = logging.getLogger("bot.desk")
 
-A_MOMENT = 1.0
-MOST = 50
+LATE_AFTER_SECONDS = 1.0
+MAX_LATE_ANSWERS = 50
 """Late answers that may be pending at once; beyond that the desk waits for each answer."""
 
 
-class Answers:
+class AnswerDelivery:
     """Delivers answers without blocking the desk. The owner must close it; late answers are then dropped."""
 
     def __init__(self, clock: Clock) -> None:
@@ -44,9 +44,9 @@ class Answers:
     async def give(self, answer: Coroutine[None, None, None]) -> None:
         """Return when the answer is delivered or late. An immediate error is raised, a later one only logged."""
         giving = asyncio.create_task(answer, name="answer")
-        moment = asyncio.create_task(self._clock.sleep(A_MOMENT))
+        moment = asyncio.create_task(self._clock.sleep(LATE_AFTER_SECONDS))
         try:
-            waited_for = {giving, moment} if len(self._late) < MOST else {giving}
+            waited_for = {giving, moment} if len(self._late) < MAX_LATE_ANSWERS else {giving}
             await asyncio.wait(waited_for, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             giving.cancel()
@@ -78,14 +78,14 @@ class Answers:
 # Commands that are not about the session of their own thread: about another one, one still to be chosen, or none at
 # all.
 
-MANY = 20
+MAX_NAMED_SESSIONS = 20
 """Most sessions offered for choosing."""
 NOT_ALLOWED = "You may not do that here. Ask whoever runs this bot."
 _VERBS = {Word.STOP: Verb.STOP, Word.RESUME: Verb.RESUME, Word.DISCARD: Verb.DISCARD}
-_FIT = {Word.STOP: (Status.ACTIVE, Status.QUEUED), Word.RESUME: (Status.PAUSED,)}
-_BY_ID = {**_FIT, Word.RESUME: (Status.PAUSED, Status.FAILED)}
+_MATCHING_STATUSES = {Word.STOP: (Status.ACTIVE, Status.QUEUED), Word.RESUME: (Status.PAUSED,)}
+_STATUSES_BY_ID = {**_MATCHING_STATUSES, Word.RESUME: (Status.PAUSED, Status.FAILED)}
 """A failed session resumes only if it is named; without an id it is not among the candidates."""
-_GOES_ON = (Status.FAILED, Status.ACTIVE, Status.QUEUED)
+_RESUMED_WITHOUT_ID = (Status.FAILED, Status.ACTIVE, Status.QUEUED)
 """What `resume` without an id means if nothing is paused: a failed session, or one that an ended bot left unfinished."""
 
 
@@ -100,9 +100,9 @@ class SessionCommands:
     gate: Gate
     actor_of: Callable[[Thread], Actor | None]
     awake: Callable[[], Iterable[Session]]
-    answers: Answers
+    answers: AnswerDelivery
     auditing: Auditing
-    front: Front
+    front: GeneralAnswers
 
     async def answered(self, thread: Thread, event: Pressed | Commanded, *, known: bool) -> bool:
         """Answer the event if it is such a command; return whether it was. `known`: this thread has a session."""
@@ -111,9 +111,9 @@ class SessionCommands:
             card = await self.front.intents.answer(thread, event)
             return await self.whisper(thread, event.by, card)
         if isinstance(event, Pressed) and event.verb is Verb.SETTINGS:
-            return await self._model(thread, event)
+            return await self._answer_model(thread, event)
         if isinstance(event, Pressed) and event.verb is Verb.TELL:
-            return await self._told_of(thread, event)
+            return await self._answer_picked(thread, event)
         if isinstance(event, Pressed):
             about = event.about if event.verb in _VERBS.values() else ""
             return bool(about) and await self._with_id(thread, event, about)
@@ -122,8 +122,8 @@ class SessionCommands:
         if row.answered_by is AnsweredBy.EVERYWHERE or (
             word is Word.USAGE and not known and not argument
         ):
-            return await self._for_all(thread, event)
-        if argument in MINE or (not known and (not argument or word is Word.REOPEN)):
+            return await self._answer_general(thread, event)
+        if argument in OWN_SESSIONS or (not known and (not argument or word is Word.REOPEN)):
             return await self._without_id(thread, event)
         if word is Word.VERBOSITY and not known:
             return await self.say(thread, event, "Write that in the thread of a session.")
@@ -142,14 +142,14 @@ class SessionCommands:
         await self.answers.give(chat.whisper(thread, to, card))
         return True
 
-    async def _model(self, thread: Thread, event: Pressed) -> bool:
+    async def _answer_model(self, thread: Thread, event: Pressed) -> bool:
         # Pressed in a chat that has no form for it.
         self.auditing.allowed(thread, event)
         title, body = self.front.model()
         card = AnswerCard(key=f"answer:{event.id}", title=title, body=body)
         return await self.whisper(thread, event.by, card)
 
-    async def _for_all(self, thread: Thread, event: Commanded) -> bool:
+    async def _answer_general(self, thread: Thread, event: Commanded) -> bool:
         """Answer a command that is about no session: help, the list of sessions, what waits, which keys are set."""
         self.auditing.allowed(thread, event)
         title, body = await self.front.answer(thread, event)
@@ -159,27 +159,31 @@ class SessionCommands:
     async def _without_id(self, thread: Thread, event: Commanded) -> bool:
         """Find the only session that can be meant, or offer a choice."""
         word, argument = event.command.word, event.command.argument
-        if word is Word.CONTINUE and (newest := self._newest(thread, Status.COMPLETED)):
+        if word is Word.CONTINUE and (newest := self._latest_session_id(thread, Status.COMPLETED)):
             return await self._with_id(thread, event, newest)
-        meant = self._heard_already(event) if argument not in MINE else []
-        meant = meant or sessions_meant(word, argument, self.awake(), thread, event.by)
-        if not meant and word is Word.RESUME and (newest := self._newest(thread, *_GOES_ON)):
+        meant = self._sessions_that_heard(event) if argument not in OWN_SESSIONS else []
+        meant = meant or matching_sessions(word, argument, self.awake(), thread, event.by)
+        if (
+            not meant
+            and word is Word.RESUME
+            and (newest := self._latest_session_id(thread, *_RESUMED_WITHOUT_ID))
+        ):
             return await self._with_id(thread, event, newest)
         if not meant:
             what = f" to {word}" if word in _VERBS else ""
             return await self.say(thread, event, f"There is no session here{what}.")
-        if word is not Word.DISCARD and (len(meant) == 1 or argument in MINE):
+        if word is not Word.DISCARD and (len(meant) == 1 or argument in OWN_SESSIONS):
             for session in meant:
                 await self._with_id(thread, event, session.id)
             return True
         if word in _VERBS or COMMANDS[word].pickable:
-            card = picker(word, meant, f"answer:{event.id}", event.command.text)
+            card = session_picker(word, meant, f"answer:{event.id}", event.command.text)
             return await self.whisper(thread, event.by, card)
-        named = "; ".join(f"{one.short} ({one.title})" for one in meant[:MANY])
+        named = "; ".join(f"{one.short} ({one.title})" for one in meant[:MAX_NAMED_SESSIONS])
         said = f"Of which session? Write {word} in its thread: {named}."
         return await self.say(thread, event, said)
 
-    async def _told_of(self, thread: Thread, event: Pressed) -> bool:
+    async def _answer_picked(self, thread: Thread, event: Pressed) -> bool:
         # The choice is handled like a typed command, including the check of permission.
         name, _, which = event.about.partition(":")
         id, _, text = which.partition(":")
@@ -190,7 +194,7 @@ class SessionCommands:
         given = Commanded(id=event.id, at=event.at, by=event.by, command=command)
         return await self._with_id(thread, given, id)
 
-    def _newest(self, thread: Thread, *statuses: Status) -> str:
+    def _latest_session_id(self, thread: Thread, *statuses: Status) -> str:
         """Return the id of this channel's most recently changed session with one of these statuses; empty if there is
         none.
         """
@@ -201,7 +205,7 @@ class SessionCommands:
         ]
         return max(fit, key=lambda one: one.updated_at).id if fit else ""
 
-    def _heard_already(self, event: Commanded) -> list[Session]:
+    def _sessions_that_heard(self, event: Commanded) -> list[Session]:
         # A repeated event belongs to the session that has already heard it, even if another one would fit by now.
         records = [self.world.store.find(session.id) for session in self.awake()]
         return [r.session for r in records if r and event.id in r.heard]
@@ -214,7 +218,7 @@ class SessionCommands:
             unknown = f"I know no session {id}. sessions lists them."
             return await self.say(thread, event, unknown)
         home, there = record.session.thread, _without_argument(event)
-        if why := self._in_vain(thread, event, record.session):
+        if why := self._why_without_effect(thread, event, record.session):
             return await self.say(thread, event, why)
         if not (from_here or self.gate.lets(home, there)):
             self.auditing.refused(home, event, NOT_ALLOWED, record.session.id)
@@ -225,7 +229,7 @@ class SessionCommands:
         if not actor.has_heard(there):
             self.auditing.allowed(home, event, record.session.id)
         turned = await self.turn_to(home, thread.platform)
-        if not (self._is_mute(home) and actor.session.status is Status.PAUSED):
+        if not (self._is_chat_disconnected(home) and actor.session.status is Status.PAUSED):
             actor.hear(there)
         elsewhere = f" in {home.platform}" if home.platform != thread.platform else ""
         if elsewhere or (home.key != thread.key and not turned):
@@ -234,23 +238,25 @@ class SessionCommands:
             await self.say(thread, event, done)
         return True
 
-    def _in_vain(self, thread: Thread, event: Pressed | Commanded, session: Session) -> str:
+    def _why_without_effect(
+        self, thread: Thread, event: Pressed | Commanded, session: Session
+    ) -> str:
         """Return why a command from another chat would have no effect; in its own chat the session itself says so."""
         if session.thread.platform == thread.platform or isinstance(event, Pressed):
             return ""
         word, platform = event.command.word, session.thread.platform
-        if self._is_mute(session.thread):
+        if self._is_chat_disconnected(session.thread):
             if word is Word.STOP:
                 # the session was stopped when it was loaded, because its chat is not connected
                 return ""
             return f"Session {session.short} is in {platform}, which is not at work here. Start it: gwt-bot serve."
-        fit = _BY_ID.get(word, (Status.COMPLETED,))
+        fit = _STATUSES_BY_ID.get(word, (Status.COMPLETED,))
         if session.status not in fit:
             return f"Nothing to {word}: session {session.short} is {session.status.lower()}."
         return ""
 
-    def _is_mute(self, thread: Thread) -> bool:
-        return not chat.is_at_work(self.world, thread.platform)
+    def _is_chat_disconnected(self, thread: Thread) -> bool:
+        return not chat.is_chat_connected(self.world, thread.platform)
 
     async def turn_to(self, thread: Thread, platform: str = "") -> bool:
         """Tell a chat that shows one thread at a time to switch to this one.
@@ -261,21 +267,21 @@ class SessionCommands:
         return await chat.turn_to(thread)
 
 
-def sessions_meant(
+def matching_sessions(
     word: Word, argument: str, sessions: Iterable[Session], thread: Thread, person: Person
 ) -> list[Session]:
     """Return the matching sessions of this channel, or else the person's own elsewhere."""
-    fits = [s for s in sessions if _fits(word, s) and _together(thread, s.thread)]
+    fits = [s for s in sessions if _fits(word, s) and _is_same_workspace(thread, s.thread)]
     own = [s for s in fits if s.owner.id == person.id]
     here = [s for s in fits if s.thread.place == thread.place]
-    if argument in MINE:
+    if argument in OWN_SESSIONS:
         return own
     at_work = [s for s in here or own if s.in_state(TaskState.RUNNING, TaskState.VERIFYING)]
     # of several sessions, perhaps only one has anything to stop
     return at_work if word is Word.STOP and len(at_work) == 1 else here or own
 
 
-def picker(word: Word, sessions: list[Session], key: str, text: str = "") -> AnswerCard:
+def session_picker(word: Word, sessions: list[Session], key: str, text: str = "") -> AnswerCard:
     """Return a card with a button per session.
 
     `text`: what followed the word, e.g. `make check` in `tests: make check`.
@@ -289,23 +295,27 @@ def picker(word: Word, sessions: list[Session], key: str, text: str = "") -> Ans
             style=Style.DANGER if word in (Word.STOP, Word.DISCARD) else Style.NORMAL,
             confirm="Discard this session? Its branches stay." if word is Word.DISCARD else "",
         )
-        for session in sessions[:MANY]
+        for session in sessions[:MAX_NAMED_SESSIONS]
     )
     return AnswerCard(key=key, title="Which session?", choices=choices)
 
 
 def _fits(word: Word, session: Session) -> bool:
-    return session.status in _FIT[word] if word in _FIT else not session.over
+    return (
+        session.status in _MATCHING_STATUSES[word]
+        if word in _MATCHING_STATUSES
+        else not session.over
+    )
 
 
-def _together(thread: Thread, other: Thread) -> bool:
+def _is_same_workspace(thread: Thread, other: Thread) -> bool:
     # No organisation may see sessions of another.
     return (thread.platform, thread.workspace) == (other.platform, other.workspace)
 
 
 def _may_know(thread: Thread, person: Person, session: Session) -> bool:
     # Somebody else's direct conversation must look as if it did not exist, even to a person who guesses its id.
-    if not _together(thread, session.thread):
+    if not _is_same_workspace(thread, session.thread):
         return False
     alone = session.thread.direct and session.thread.place != thread.place
     return not alone or session.owner.id == person.id

@@ -35,7 +35,7 @@ def is_request(thread: Thread, event: FromPeople) -> bool:
 
 
 @dataclass(frozen=True)
-class SessionStarts:
+class SessionStarter:
     world: World
     repositories: Repositories
 
@@ -88,7 +88,7 @@ class SessionStarts:
         self, thread: Thread, event: Said | Begun, path: str, session_id: str = ""
     ) -> Session:
         # The agent is left open until the survey, so that a wrong setting can still be fixed.
-        command, source = self.repositories.tests_of(_of(event) or path)
+        command, source = self.repositories.tests_of(_original_folder(event) or path)
         return Session(
             id=session_id or self.world.clock.new_id(),
             created_at=event.at,
@@ -109,7 +109,7 @@ class SessionStarts:
         return record
 
 
-def _of(event: Said | Begun) -> str:
+def _original_folder(event: Said | Begun) -> str:
     # A temporary copy is tested like the original.
     return event.copy_of if isinstance(event, Said) else ""
 
@@ -118,22 +118,22 @@ def _of(event: Said | Begun) -> str:
 # command.
 
 _TITLE = 72
-WHAT = "Write spec, and behind it what it is about: spec a dark mode for the settings page."
-NOT_HERE = "Write that in a channel: everybody there can read the spec."
+SPEC_USAGE = "Write spec, and behind it what it is about: spec a dark mode for the settings page."
+CHANNEL_NEEDED = "Write that in a channel: everybody there can read the spec."
 
 
-def is_wanted(event: FromPeople) -> bool:
+def is_spec_command(event: FromPeople) -> bool:
     if not isinstance(event, Commanded):
         return False
     return COMMANDS[event.command.word].answered_by is AnsweredBy.BEGINS
 
 
 @dataclass(frozen=True)
-class SpecWizard:
+class SpecCommand:
     """Answers `spec`. `known`: whether a thread has a session; `begun`: called with the new session's record."""
 
     world: World
-    beginning: SessionStarts
+    beginning: SessionStarter
     pointing: SessionCommands
     auditing: Auditing
     known: Callable[[Thread], bool]
@@ -142,21 +142,21 @@ class SpecWizard:
     async def answered(self, thread: Thread, event: Commanded) -> bool:
         asked = repository_request(event.command.text)
         if not asked.text:
-            return await self.pointing.say(thread, event, WHAT)
+            return await self.pointing.say(thread, event, SPEC_USAGE)
         if thread.home:
-            return await self.pointing.say(thread, event, NOT_HERE)
+            return await self.pointing.say(thread, event, CHANNEL_NEEDED)
         if why := self.beginning.repositories.problem(thread, asked.name):
             return await self.pointing.say(thread, event, why)
         if self.world.store.find(derived_id(event.id, "spec")):
             return True
         self.auditing.allowed(thread, event)
-        there = await self._thread(thread, event, asked.text)
+        there = await self._thread_for_spec(thread, event, asked.text)
         self.begun(self.beginning.by_wizard(thread, there, event))
         if there != thread:
             await self.pointing.turn_to(there)
         return True
 
-    async def _thread(self, thread: Thread, event: Commanded, text: str) -> Thread:
+    async def _thread_for_spec(self, thread: Thread, event: Commanded, text: str) -> Thread:
         """Return the command's own thread if it has no session yet, or else open a new one."""
         if thread.root and not self.known(thread):
             return thread

@@ -17,7 +17,7 @@ from bot.core.evidence import (
     TaskLimits,
     Verdict,
 )
-from bot.core.facts import Fact, Living
+from bot.core.facts import Fact, MutableModel
 from bot.core.forge import Hosted
 from bot.core.git import Collision, Removal, Scan, Upstream
 from bot.core.people import ChosenDestination, Earlier, Part, Person
@@ -27,7 +27,7 @@ from bot.core.spec_kit.drafts import TaskDraft
 from bot.core.task import SmallerTask, Step, Workspace
 
 
-class SessionRequest(Living):
+class SessionRequest(MutableModel):
     """What was asked for, and how much of it is wanted."""
 
     event_id: str = ""
@@ -50,7 +50,7 @@ class SessionRequest(Living):
     """Where a person wants it carried out."""
 
 
-class SessionRepository(Living):
+class SessionRepository(MutableModel):
     """The repository it works on, as it was read, and the base that its plan stands on."""
 
     path: str
@@ -77,7 +77,7 @@ class SessionRepository(Living):
     """Files of the main checkout that changed while an agent ran; each is reported once."""
 
 
-class SessionAgents(Living):
+class SessionAgents(MutableModel):
     """Which agents work on its tasks, and within which limits."""
 
     default: str = ""
@@ -100,7 +100,7 @@ class SessionAgents(Living):
     """How many may run at once, whatever the plan says: the operator's limit."""
 
 
-class SessionTests(Living):
+class SessionTests(MutableModel):
     """How its tests are run."""
 
     command: str = ""
@@ -132,7 +132,7 @@ class Spec(Fact):
         return f"specs/{self.id}"
 
 
-class SessionPlan(Living):
+class SessionPlan(MutableModel):
     """The plan at its current revision, and what is known of it."""
 
     spec: Spec | None = None
@@ -178,7 +178,7 @@ class Approval(Fact):
     revision: int
 
 
-class SessionApproval(Living):
+class SessionApproval(MutableModel):
     """Who has to approve the plan, and who has."""
 
     automatic: bool = False
@@ -195,7 +195,7 @@ class SessionApproval(Living):
     """The approval card had expired when somebody approved: has the base moved?"""
 
 
-class SessionExecution(Living):
+class SessionExecution(MutableModel):
     """Which task starts next, and which tasks get in each other's way."""
 
     choice: Step | None = None
@@ -206,7 +206,7 @@ class SessionExecution(Living):
     """Branches that were seen to collide; each pair is reported once."""
 
 
-class SessionQueue(Living):
+class SessionQueue(MutableModel):
     """Its place in the queue of its repository."""
 
     since: AwareDatetime | None = None
@@ -219,7 +219,7 @@ class SessionQueue(Living):
     """How many sessions wait for the place, this one included."""
 
 
-class SessionPulls(Living):
+class SessionPulls(MutableModel):
     """Where its pull requests are made, and whether they can be looked at."""
 
     host: Hosted | None = None
@@ -239,7 +239,7 @@ class Ending(StrEnum):
     """It is in pull requests, each merged or declared unneeded."""
 
 
-class SessionEnding(Living):
+class SessionEnding(MutableModel):
     """What becomes of the finished work."""
 
     choice: Ending | None = None
@@ -276,7 +276,7 @@ class Trouble(Fact):
     """`None` in sessions saved before this field existed."""
 
 
-class SessionControl(Living):
+class SessionControl(MutableModel):
     """What holds it up: people who stop it, and what does not work outside."""
 
     stops: int = 0
@@ -300,7 +300,7 @@ class SessionControl(Living):
         return self.troubles[-1].reason if self.troubles else ""
 
 
-class SessionLlm(Living):
+class SessionLlm(MutableModel):
     """What is known of the model's limits."""
 
     context_window: int = 0

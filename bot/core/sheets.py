@@ -157,10 +157,10 @@ def _inline(text: str) -> str:
 def _line(text: str) -> str:
     text = " ".join(text.split())
     text = "".join(f"\\{char}" if char in _SPECIAL else char for char in text)
-    return _LINE_START.sub(_harmless, text, count=1) if _LINE_START.match(text) else text
+    return _LINE_START.sub(_escape_line_start, text, count=1) if _LINE_START.match(text) else text
 
 
-def _harmless(start: re.Match[str]) -> str:
+def _escape_line_start(start: re.Match[str]) -> str:
     # Escapes what would start a list, a rule or a heading at the beginning of a line.
     return start[0] + "\\" if start[0].isdigit() else "\\" + start[0]
 

@@ -156,7 +156,7 @@ def restore(data: bytes) -> Session:
     saved = SavedSession.model_validate_json(data)
     if written_by < SCHEMA:
         saved = _migrated(saved, written_by)
-    values = _completed(saved) | _ours(saved, Session)
+    values = _derived_fields(saved) | _own_fields(saved, Session)
     values |= {
         "id": saved.id,
         "created_at": saved.created_at,
@@ -181,7 +181,7 @@ def _migrated(saved: SavedSession, form: int) -> SavedSession:
     return SavedSession.model_validate(gwts | migrate_session(older, form))
 
 
-def _completed(saved: SavedSession) -> dict[str, Any]:
+def _derived_fields(saved: SavedSession) -> dict[str, Any]:
     """Return values derived from gwt's keys for the fields that gwt does not have."""
     asked = next((said.content for said in saved.conversation.messages), "")
     tests = [task.test_status.test_command for task in saved.tasks if task.test_status]
@@ -213,7 +213,7 @@ def _task(saved: SavedTask, number: int) -> Task:
         "counters": {"failed_checks": saved.retry_count},
     }
     same = GWT_TASK_FIELDS - {"workspace", "pull_request", "result"}
-    values |= _ours(saved, Task) | saved.model_dump(include=same)
+    values |= _own_fields(saved, Task) | saved.model_dump(include=same)
     values |= {
         "workspace": _workspace(saved.assigned_worktree) if saved.assigned_worktree else None,
         "pull_request": saved.pull_request.model_dump() if saved.pull_request else None,
@@ -267,7 +267,7 @@ def _unknown_keys(saved: Saved) -> dict[str, Any]:
     return saved.model_extra or {}
 
 
-def _ours(saved: Saved, kind: type[BaseModel]) -> dict[str, Any]:
+def _own_fields(saved: Saved, kind: type[BaseModel]) -> dict[str, Any]:
     return {
         name: value for name, value in _unknown_keys(saved).items() if name in kind.model_fields
     }

@@ -20,7 +20,7 @@ from bot.steps.intents import rules as intents
 _OVER = frozenset({Status.COMPLETED, Status.FAILED, Status.DISCARDED})
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 StatusRow = dict[str, JsonValue]
-LATELY = 200
+MAX_USAGE_SESSIONS = 200
 """Sessions whose usage is counted. Each is read from disk, which blocks the event loop."""
 
 
@@ -34,11 +34,11 @@ def status_of(store: Store, about: str, of: str) -> JsonValue:
         case "sessions":
             return [_line(one) for one in store.sessions()]
         case "usage":
-            return [*_spent(store)]
+            return [*_usage_rows(store)]
         case "status":
             return [*_at_work(store)]
         case _:
-            return _whole(store, of)
+            return _whole_session(store, of)
 
 
 async def inbox(
@@ -59,11 +59,11 @@ async def inbox(
             repository = await top(path)
             shelf = await registry.shelf(repository)
         except PortError as problem:
-            found.append(_unread(path, problem.reason))
+            found.append(_unreadable_row(path, problem.reason))
             continue
-        free = intents.unattended(shelf.intents, lambda filed: _carried_out(store, filed))
+        free = intents.waiting_intents(shelf.intents, lambda filed: _carried_out(store, filed))
         found += [_intent(filed, repository) for filed in free]
-        found += [_unread(repository, problem) for problem in shelf.problems]
+        found += [_unreadable_row(repository, problem) for problem in shelf.problems]
     return found
 
 
@@ -81,17 +81,17 @@ def _intent(filed: FiledIntent, repository: str) -> StatusRow:
         "title": intent.title or intent.id,
         "status": intent.status,
         "repository": repository,
-        "waits_for": [intents.waits_for(intent)],
+        "waits_for": [intents.waiting_reason(intent)],
     }
 
 
-def _unread(repository: str, problem: str) -> StatusRow:
+def _unreadable_row(repository: str, problem: str) -> StatusRow:
     # A file that cannot be read needs a person, too.
     what = {"kind": "problem", "id": "", "title": "Intents that cannot be read"}
     return {**what, "repository": repository, "waits_for": [problem]}
 
 
-def standing(session: Session) -> ThreadStanding:
+def thread_standing(session: Session) -> ThreadStanding:
     return ThreadStanding(
         session=session.id,
         title=session.title,
@@ -103,7 +103,7 @@ def standing(session: Session) -> ThreadStanding:
     )
 
 
-def _whole(store: Store, id: str) -> JsonValue:
+def _whole_session(store: Store, id: str) -> JsonValue:
     record = store.find(id)
     if record is None:
         raise Refused(f"There is no session {id}.", "gwt-bot sessions lists them.")
@@ -131,8 +131,8 @@ def _at_work(store: Store) -> Iterator[StatusRow]:
             yield {**_line(one), **_facts(record.session)}
 
 
-def _spent(store: Store) -> Iterator[StatusRow]:
-    for one in store.sessions()[:LATELY]:
+def _usage_rows(store: Store) -> Iterator[StatusRow]:
+    for one in store.sessions()[:MAX_USAGE_SESSIONS]:
         record = store.find(one.id)
         if record and record.session.usage.calls:
             session = record.session
@@ -146,7 +146,7 @@ def _spent(store: Store) -> Iterator[StatusRow]:
 
 
 def _facts(session: Session) -> StatusRow:
-    stands = standing(session)
+    stands = thread_standing(session)
     counted = Counter(task.state.value for task in session.tasks)
     return {
         "title": session.title,

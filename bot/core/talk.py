@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from pydantic import AwareDatetime, Field
 
-from bot.core.facts import Fact, Living
+from bot.core.facts import Fact, MutableModel
 from bot.core.intent import Question
 from bot.core.llm import Usage
 from bot.core.people import Person, Verbosity
@@ -101,7 +101,7 @@ class Feedback(Fact):
     at: AwareDatetime
 
 
-class SessionTalk(Living):
+class SessionTalk(MutableModel):
     """What people say in the thread besides."""
 
     waiting: tuple[Words, ...] = ()

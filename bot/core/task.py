@@ -12,7 +12,7 @@ from typing import Annotated
 from pydantic import AwareDatetime, Field
 
 from bot.core.evidence import Check, LimitViolation, TaskLimits, Verdict, VerifiedFile
-from bot.core.facts import EXACT, Exact, Fact, Living
+from bot.core.facts import EXACT, Exact, Fact, MutableModel
 from bot.core.forge import Pull
 from bot.core.git import Commit, Work
 from bot.core.people import Person
@@ -164,7 +164,7 @@ class Counters(Fact):
         return self.model_copy(update={name: getattr(self, name) + 1})
 
 
-class NextRun(Living):
+class NextRun(MutableModel):
     """What is known of the next run of a task before it starts."""
 
     why: Why = Why.FIRST
@@ -179,7 +179,7 @@ class NextRun(Living):
     """When its agent's account has quota again."""
 
 
-class Task(Living):
+class Task(MutableModel):
     """A unit of work that one agent can finish."""
 
     id: str

@@ -30,7 +30,7 @@ def capitalized(text: str) -> str:
     return text[:1].upper() + text[1:] if ordinary else text
 
 
-def continued(text: str) -> str:
+def as_clause(text: str) -> str:
     """Return a sentence as the end of a longer one: lower-case first letter, no full stop."""
     first = text.partition(" ")[0]
     small = text[:1].lower() + text[1:] if first.istitle() and first.isalpha() else text

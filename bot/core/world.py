@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import PurePath
 from typing import Any, TypedDict, TypeVar
 
-from bot.core.actions import Wish
+from bot.core.actions import ActionBase
 from bot.core.errors import PortError
 from bot.core.events import Begun, Continued, Event
 from bot.core.evidence import TaskLimits
@@ -42,22 +42,22 @@ from bot.ports import (
 
 # How an action starts or reaches other sessions; the desk provides the functions.
 
-Begin = Callable[[Thread, str, Begun], None]
+StartSession = Callable[[Thread, str, Begun], None]
 """Start a session with that id in that thread, unless it exists. Saved when it returns."""
 PassOnCall = Callable[[Thread, Continued], str]
 """Pass a person's request to a finished session. Returns why it is not possible, in a sentence, or an empty string."""
 
-OneMore = Callable[[Person, str], str]
+CountSessionStart = Callable[[Person, str], str]
 """Count one more session for that person. Returns why they may not start it, in a sentence, or an empty string."""
 
 
 @dataclass
 class SessionFactory:
-    _begin: Begin | None = None
+    _begin: StartSession | None = None
     _pass_on: PassOnCall | None = None
-    _one_more: OneMore | None = None
+    _one_more: CountSessionStart | None = None
 
-    def serve(self, begin: Begin, pass_on: PassOnCall, one_more: OneMore) -> None:
+    def serve(self, begin: StartSession, pass_on: PassOnCall, one_more: CountSessionStart) -> None:
         """Set the functions. The desk calls this before any action is carried out."""
         self._begin, self._pass_on, self._one_more = begin, pass_on, one_more
 
@@ -94,11 +94,11 @@ class SessionlessUsage:
 
 log = logging.getLogger("bot.desk")
 
-A_MOMENT = 2.0
+GATHER_SECONDS = 2.0
 """Seconds in which changes are collected."""
-A_PAGE = 0.6
+SECONDS_PER_PAGE = 0.6
 """Seconds for each page: a chat accepts about a hundred messages a minute, and the cards of sessions take precedence."""
-MOST = 100
+MAX_VISITORS = 100
 """The most people whose page is kept up to date; the one whose visit is longest ago is dropped first."""
 ShowHome = Callable[[Thread, Person], Awaitable[None]]
 
@@ -119,14 +119,14 @@ class HomeVisits:
         key = f"{thread.key}:{person.id}"
         self._there.pop(key, None)
         self._there[key] = (thread, person)
-        while len(self._there) > MOST:
+        while len(self._there) > MAX_VISITORS:
             del self._there[next(iter(self._there))]
 
     async def keep_up(self, clock: Clock, show: ShowHome) -> None:
         """Keep the pages up to date until cancelled."""
         while True:
             await self._changed.wait()
-            await clock.sleep(max(A_MOMENT, A_PAGE * len(self._there)))
+            await clock.sleep(max(GATHER_SECONDS, SECONDS_PER_PAGE * len(self._there)))
             self._changed.clear()
             for thread, person in list(self._there.values()):
                 await self._show(show, thread, person)
@@ -249,13 +249,13 @@ class World:
 
 # Which function carries out which action: each is decorated with the action's class.
 
-A = TypeVar("A", bound=Wish)
+A = TypeVar("A", bound=ActionBase)
 E = TypeVar("E", bound=Event | None)
 Tell = Callable[[Event], None]
 """Hands an event to the session while its action is still running."""
 Performer = Callable[[World, Session, A], Coroutine[Any, Any, E]]
 TellingPerformer = Callable[[World, Session, A, Tell], Coroutine[Any, Any, E]]
-PERFORMERS: dict[type[Wish], TellingPerformer[Any, Event | None]] = {}
+PERFORMERS: dict[type[ActionBase], TellingPerformer[Any, Event | None]] = {}
 """Filled by the decorators below when the modules of the steps are imported."""
 
 
@@ -286,7 +286,7 @@ def performs_telling(
     return marked
 
 
-def _register(action: type[Wish], performer: TellingPerformer[Any, Event | None]) -> None:
+def _register(action: type[ActionBase], performer: TellingPerformer[Any, Event | None]) -> None:
     if action in PERFORMERS:
         raise TypeError(f"{action.__name__} has a performer already")
     PERFORMERS[action] = performer

@@ -172,7 +172,7 @@ class Sandbox(Protocol):
         self,
         argv: Sequence[str],
         cwd: str = "",
-        lent: SandboxPaths | None = None,
+        paths: SandboxPaths | None = None,
         *,
         writes: str = "",
     ) -> tuple[str, ...]:

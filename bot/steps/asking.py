@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Generic, Self, TypedDict, TypeVar, cast
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
-from bot.core.actions import Wish
+from bot.core.actions import ActionBase
 from bot.core.errors import PortError
 from bot.core.events import Event
 from bot.core.llm import Usage, estimate_tokens
@@ -29,17 +29,17 @@ from bot.ports import Llm
 log = logging.getLogger("bot.perform")
 
 T = TypeVar("T")
-A = TypeVar("A", bound=Wish)
+A = TypeVar("A", bound=ActionBase)
 E = TypeVar("E", bound=Event)
 M = TypeVar("M", bound=BaseModel)
 MAX_REASKS = 2
-LONGEST = 400_000
+MAX_REPLY_CHARS = 400_000
 """Characters of a reply. A longer one comes from a model that does not stop, and nobody could read it."""
-LONGEST_ECHO = 4000
+MAX_ECHO_CHARS = 4000
 """Characters of a wrong reply that are shown to the model again."""
 
 
-class Answer(BaseModel):
+class ModelReply(BaseModel):
     """Base of the reply models: strict about required fields, ignores unknown ones."""
 
     model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
@@ -56,9 +56,9 @@ class Prompt(ABC, Generic[T]):
     """
 
     name: ClassVar[str]
-    reply: ClassVar[type[Answer] | None]
+    reply: ClassVar[type[ModelReply] | None]
 
-    def __init_subclass__(cls, name: str = "", reply: type[Answer] | None = None) -> None:
+    def __init_subclass__(cls, name: str = "", reply: type[ModelReply] | None = None) -> None:
         super().__init_subclass__()
         if name:
             cls.name, cls.reply = name, reply
@@ -74,7 +74,7 @@ class Prompt(ABC, Generic[T]):
 
     def read(self, text: str) -> T:
         """The answer. A ValueError says, in a sentence for the model, what is wrong with it."""
-        return cast(T, parsed(self.reply, text) if self.reply else text)
+        return cast(T, json_parser(self.reply, text) if self.reply else text)
 
     @abstractmethod
     def fallback(self) -> T:
@@ -98,7 +98,7 @@ class SessionPrompt(Prompt[T], Generic[T, A, E]):
     """A question about a session: the action that asks it, and the event that comes of the answer."""
 
     def __init_subclass__(
-        cls, name: str = "", reply: type[Answer] | None = None, asked_by: type[A] | None = None
+        cls, name: str = "", reply: type[ModelReply] | None = None, asked_by: type[A] | None = None
     ) -> None:
         super().__init_subclass__(name, reply)
         if asked_by is not None:
@@ -161,7 +161,7 @@ async def ask(llm: Llm, question: Prompt[T]) -> tuple[T, Usage]:
                 return found, usage
             foreign.append(found)
             problem = f"everything that people read must be written in {language}, the language of the request"
-        asked = {**data, "your_last_answer": text[:LONGEST_ECHO], "what_was_wrong": problem}
+        asked = {**data, "your_last_answer": text[:MAX_ECHO_CHARS], "what_was_wrong": problem}
     return (foreign[0] if foreign else question.fallback()), usage
 
 
@@ -171,8 +171,10 @@ def _valid_unicode(text: str) -> str:
 
 
 def _bounded(text: str) -> str:
-    if len(text) > LONGEST:
-        raise ValueError(f"the answer has {len(text)} characters; at most {LONGEST} are read")
+    if len(text) > MAX_REPLY_CHARS:
+        raise ValueError(
+            f"the answer has {len(text)} characters; at most {MAX_REPLY_CHARS} are read"
+        )
     return text
 
 
@@ -183,9 +185,9 @@ def _described(wrong: Exception) -> str:
     return str(wrong)[:1000] or type(wrong).__name__
 
 
-def parsed(model: type[M], text: str) -> M:
+def json_parser(model: type[M], text: str) -> M:
     """An answer that is one JSON object."""
-    found = json_object_in(unfenced(text))
+    found = json_object_in(without_code_fence(text))
     _refuse_schema(found, model)
     return model.model_validate(found)
 
@@ -198,7 +200,7 @@ def _refuse_schema(found: dict[str, object], model: type[BaseModel]) -> None:
         raise ValueError("that is the JSON schema itself; answer with an object that follows it")
 
 
-def unfenced(text: str) -> str:
+def without_code_fence(text: str) -> str:
     """Remove the code fence that some models put around the whole reply."""
     body = text.strip()
     if body.startswith("```") and body.endswith("```") and "\n" in body:

@@ -51,7 +51,7 @@ def chat_of(world: World, platform: str) -> MaskedChat:
     return MaskedChat(chat, world.masker)
 
 
-def is_at_work(world: World, platform: str) -> bool:
+def is_chat_connected(world: World, platform: str) -> bool:
     return platform in world.chats
 
 

@@ -50,8 +50,8 @@ def decide(session: Session, event: Event) -> list[Deed]:
     if isinstance(event, Result):
         session.usage += event.usage
         session.llm.token_scale = corrected_scale(event.usage, session.llm.token_scale)
-        deeds += troubles.prompts_cut(session, event.usage)
-        if not _is_waited_for(session, event):
+        deeds += troubles.warn_truncated_prompts(session, event.usage)
+        if not _is_result_due(session, event):
             return deeds
     before = {task.id: task.state for task in session.tasks}
     if isinstance(event, Edited):
@@ -62,13 +62,13 @@ def decide(session: Session, event: Event) -> list[Deed]:
         deeds += STEPS[session.phase](session, event)
     talk.note_speaker(session, event)
     plan.update_place(session, event.at)
-    plan.count_waiting(session, event.at)
+    plan.update_waiting_time(session, event.at)
     if session.control.troubles:
-        deeds += troubles.no_longer_due(session, {order.key for order in due(session)})
-    return list(talk.by_verbosity(session, deeds, before, event))
+        deeds += troubles.drop_obsolete_troubles(session, {order.key for order in due(session)})
+    return list(talk.filter_by_verbosity(session, deeds, before, event))
 
 
-def _is_waited_for(session: Session, event: Result) -> bool:
+def _is_result_due(session: Session, event: Result) -> bool:
     """Whether the result's order is still due.
 
     A late or repeated result adds its cost to the usage and changes nothing else.
@@ -80,7 +80,7 @@ def _is_waited_for(session: Session, event: Result) -> bool:
     return any(order.key == event.answers for order in due(session))
 
 
-def held_back(session: Session, event: Event) -> bool:
+def is_held_back(session: Session, event: Event) -> bool:
     """Whether the event must wait: while a session is paused, only control events are decided."""
     return control.holds_back(session, event)
 

@@ -11,7 +11,7 @@ from bot.core.actions import Show, Whisper
 from bot.core.cards import (
     AnswerCard,
     ApprovalCard,
-    Decided,
+    CardDecision,
     DocumentCard,
     EarlierCard,
     NewsCard,
@@ -39,18 +39,18 @@ from bot.core.task import Task
 from bot.core.text import counted, date_time, sentences, shortened, time_of_day
 from bot.steps import plan
 
-SHOWN = 2000
+MAX_REQUEST_CHARS = 2000
 """Characters of a request on the first card: fits into one Slack block, including the note of what is left out."""
-MOST_QUOTED = 600
+MAX_QUOTED_CHARS = 600
 """Characters of a message that a card quotes."""
 
 
-def requested(session: Session) -> Iterator[Show]:
+def request_cards(session: Session) -> Iterator[Show]:
     """Yield the first card, and the whole request if the card can show only a part of it."""
     yield received(session)
     body = session.intent.body
     # attached files are in the thread already
-    if len(body.partition("\n\nAttached, ")[0]) > SHOWN:
+    if len(body.partition("\n\nAttached, ")[0]) > MAX_REQUEST_CHARS:
         title = "The request in full"
         yield Show(card=DocumentCard(key="request", title=title, name="request.md", text=body))
 
@@ -65,7 +65,7 @@ def received(session: Session) -> Show:
         card=ReceivedCard(
             key="received",
             session=session.short,
-            request=shortened(session.intent.body, SHOWN),
+            request=shortened(session.intent.body, MAX_REQUEST_CHARS),
             repository=session.repository.path if session.repository.base_commit else "",
             branch=branch_of(session),
             commit=session.repository.base_commit,
@@ -135,7 +135,7 @@ def _pull_request_note(session: Session) -> str:
     return f"Pull requests go to {hosted.slug}."
 
 
-def questions(session: Session, decided: Decided | None = None) -> Show:
+def questions(session: Session, decided: CardDecision | None = None) -> Show:
     """Return the card of the questions.
 
     Questions about an existing plan belong to the next revision and get a new card.
@@ -150,7 +150,7 @@ def questions(session: Session, decided: Decided | None = None) -> Show:
     )
 
 
-def key_of_plan(session: Session, name: str) -> str:
+def revision_key(session: Session, name: str) -> str:
     """Return a card's key for this revision: the next revision gets a new message, below what was written meanwhile."""
     return _key_of(name, revision(session))
 
@@ -159,7 +159,7 @@ def _key_of(name: str, plan: int) -> str:
     return name if plan <= 1 else f"{name}:{plan}"
 
 
-def parts(session: Session, decided: Decided | None = None) -> Show:
+def parts(session: Session, decided: CardDecision | None = None) -> Show:
     """Return the card of the parts, with links to those that are opened."""
     where = tuple(
         WherePart(title=p.title, body=p.body, thread=p.thread) for p in session.request.parts
@@ -169,7 +169,7 @@ def parts(session: Session, decided: Decided | None = None) -> Show:
     )
 
 
-def earlier_session(session: Session, decided: Decided | None = None) -> Show:
+def earlier_session(session: Session, decided: CardDecision | None = None) -> Show:
     found = session.request.earlier
     return Show(
         card=EarlierCard(
@@ -189,19 +189,19 @@ _GOING_TO = {
 }
 
 
-def _where_it_goes_on(session: Session) -> Decided | None:
+def _where_it_goes_on(session: Session) -> CardDecision | None:
     going = session.request.destination
-    return Decided(what=_GOING_TO[going.where], by=going.by, at=going.at) if going else None
+    return CardDecision(what=_GOING_TO[going.where], by=going.by, at=going.at) if going else None
 
 
 def revision(session: Session) -> int:
     return session.plan.spec.revision if session.plan.spec else 0
 
 
-def approval_wanted(session: Session, decided: Decided | None = None) -> Show:
+def approval_wanted(session: Session, decided: CardDecision | None = None) -> Show:
     return Show(
         card=ApprovalCard(
-            key=f"{approval.KEY}:{revision(session)}",
+            key=f"{approval.APPROVAL_KEY}:{revision(session)}",
             spec_id=session.plan.spec.id if session.plan.spec else "",
             revision=revision(session),
             digest=approval.digest(session),
@@ -213,10 +213,10 @@ def approval_wanted(session: Session, decided: Decided | None = None) -> Show:
             parallelism=session.plan.parallelism,
             agent_flags=session.agents.flags,
             test_command=session.tests.command,
-            test_source=source(session),
+            test_source=test_command_source(session),
             set_up=session.repository.set_up,
             test_problem=session.tests.problem,
-            test_unseen=unseen(session),
+            test_unseen=unseen_tests_warning(session),
             usage=session.usage,
             risk=session.intent.risk or "",
             risk_reasons=session.intent.risk_reasons,
@@ -227,7 +227,7 @@ def approval_wanted(session: Session, decided: Decided | None = None) -> Show:
             dry_run=session.request.dry_run,
             kept=_where_documents_are(session) if session.request.spec_only else "",
             approvers=session.approval.required,
-            asker=asker(session),
+            asker=excluded_approver(session),
             approved_by=tuple(str(given.by) for given in session.approval.given),
             expires=session.plan.shown_at and session.plan.shown_at + approval.VALID_FOR,
             decided=decided,
@@ -235,7 +235,7 @@ def approval_wanted(session: Session, decided: Decided | None = None) -> Show:
     )
 
 
-def asker(session: Session) -> str:
+def excluded_approver(session: Session) -> str:
     """Return the person whose approval does not count; empty if there is none."""
     return str(session.owner) if session.approval.others_only else ""
 
@@ -256,10 +256,10 @@ def _planned(session: Session, task: Task) -> PlannedTask:
     )
 
 
-def merge_offer(session: Session, decided: Decided | None = None) -> Show:
+def merge_offer(session: Session, decided: CardDecision | None = None) -> Show:
     return Show(
         card=OfferCard(
-            key=key_of_plan(session, "offer"),
+            key=revision_key(session, "offer"),
             base=session.repository.base_branch,
             branches=tuple(
                 f"{task.key} {task.name}: {task.workspace.branch}{_pull_title(task)}"
@@ -282,7 +282,9 @@ def news(key: str, title: str, *lines: str, tone: Tone = Tone.PROGRESS, output: 
 
 def planning_again(session: Session, title: str, wish: str) -> Show:
     """Return the message that a new revision is being written, with what is wanted."""
-    return news(f"revising:{revision(session)}", title, f"“{shortened(wish.strip(), MOST_QUOTED)}”")
+    return news(
+        f"revising:{revision(session)}", title, f"“{shortened(wish.strip(), MAX_QUOTED_CHARS)}”"
+    )
 
 
 def problem(key: str, title: str, reason: str, remedy: str, *choices: Choice) -> Show:
@@ -290,7 +292,7 @@ def problem(key: str, title: str, reason: str, remedy: str, *choices: Choice) ->
     return Show(card=card)
 
 
-def privately(event: FromPerson, text: str) -> Whisper:
+def private_reply(event: FromPerson, text: str) -> Whisper:
     """Return a private answer to somebody's event, e.g. one that has no effect."""
     return whisper_to(event.by, event.id, text)
 
@@ -312,24 +314,24 @@ def stale_press(session: Session, event: Pressed) -> Whisper:
     """Return a message why a press had no effect."""
     if event.verb is Verb.APPROVE and session.approval.granted:
         given = session.approval.granted
-        return privately(event, f"Already approved by {given.by}, {date_time(given.at)}.")
+        return private_reply(event, f"Already approved by {given.by}, {date_time(given.at)}.")
     if event.verb in (Verb.MERGE, Verb.KEEP) and session.ending.choice and session.ending.chosen_by:
         done = "a merge" if session.ending.choice is Ending.MERGE else "to keep the branches"
-        return privately(event, f"{session.ending.chosen_by} has already chosen {done}.")
-    return privately(event, "That button is no longer current; nothing was changed.")
+        return private_reply(event, f"{session.ending.chosen_by} has already chosen {done}.")
+    return private_reply(event, "That button is no longer current; nothing was changed.")
 
 
-def decided(what: str, event: FromPerson) -> Decided:
+def decided(what: str, event: FromPerson) -> CardDecision:
     return decided_by(what, event.by, event.at)
 
 
-def decided_by(what: str, by: Person, at: AwareDatetime) -> Decided:
-    return Decided(what=what, by=str(by), at=at)
+def decided_by(what: str, by: Person, at: AwareDatetime) -> CardDecision:
+    return CardDecision(what=what, by=str(by), at=at)
 
 
 # The live status of a session.
 
-SILENT_FROM = 10
+SILENT_MINUTES = 10
 """Minutes without a change on its screen before the status mentions it."""
 STOP = Choice(label="Stop", verb=Verb.STOP, style=Style.DANGER)
 LOG = Choice(label="Show the log", verb=Verb.LOG)
@@ -383,7 +385,7 @@ def task_line(task: Task, at: AwareDatetime, tails: Mapping[str, str]) -> TaskLi
         name=task.name,
         state=task.state,
         note=_task_note(task, at),
-        seconds=seconds_of(task, at),
+        seconds=seconds_worked_on(task, at),
         tail=tail,
     )
 
@@ -415,7 +417,7 @@ def _silent_for(task: Task, at: AwareDatetime) -> int:
     if run is None or not run.alive or run.silent_since is None:
         return 0
     minutes = int((at - run.silent_since).total_seconds() // 60)
-    return minutes if minutes >= SILENT_FROM else 0
+    return minutes if minutes >= SILENT_MINUTES else 0
 
 
 def _waits_for(task: Task) -> str:
@@ -429,7 +431,7 @@ def _waits_for(task: Task) -> str:
     return ""
 
 
-def seconds_of(task: Task, at: AwareDatetime) -> int | None:
+def seconds_worked_on(task: Task, at: AwareDatetime) -> int | None:
     """Return the seconds that agents and the bot have worked on it. Waiting time does not count."""
     if task.started_at is None:
         return None
@@ -447,7 +449,7 @@ _SOURCES = {
 }
 
 
-def unseen(session: Session) -> str:
+def unseen_tests_warning(session: Session) -> str:
     """Return a warning if the runner does not report which tests ran, as seen at the base or expected from the command;
     empty if it does.
     """
@@ -459,7 +461,7 @@ def unseen(session: Session) -> str:
     return PERHAPS_UNSEEN if command and not recognised_runners(command, manifests) else ""
 
 
-def source(session: Session) -> str:
+def test_command_source(session: Session) -> str:
     """Return where the test command comes from, in a few words."""
     known = session.tests.command and session.tests.source
     return _SOURCES[session.tests.source] if known and session.tests.source else ""

@@ -25,7 +25,7 @@ MOVING = frozenset(
 HOLDABLE = MOVING | {TaskState.PENDING}
 """States in which a task can be held for a change."""
 _TO_BE_STARTED = frozenset({TaskState.PENDING, TaskState.READY, TaskState.NEEDS_CONTINUATION})
-MOST_CONTINUES = 10
+MAX_ROUNDS = 10
 """Rounds in one session."""
 SETTLED = frozenset({TaskState.COMPLETED, TaskState.CANCELLED, TaskState.REPLACED})
 
@@ -57,14 +57,14 @@ def can_move(session: Session) -> bool:
 def _can_go_on(session: Session, task: Task) -> bool:
     if task.taken_by or (task.state is TaskState.INTEGRATING and task.pull_problem):
         return False  # it waits for a person
-    if task.state in _TO_BE_STARTED and account_is_empty(session, task):
+    if task.state in _TO_BE_STARTED and is_account_exhausted(session, task):
         return False  # it waits for time to pass
     if task.state is TaskState.PENDING:
         return dependencies_done(session, task)
     return task.state in MOVING
 
 
-def account_is_empty(session: Session, task: Task) -> bool:
+def is_account_exhausted(session: Session, task: Task) -> bool:
     """Whether the account of the task's agent has reached its limit, as any task may have found."""
     agent = task.agent or session.agents.default
     return not task.base_to_merge and any(
@@ -82,7 +82,7 @@ def dependencies_done(session: Session, task: Task) -> bool:
     return all(p is None or p.state is TaskState.COMPLETED for p in predecessors)
 
 
-def may_begin(session: Session, task: Task) -> bool:
+def may_start(session: Session, task: Task) -> bool:
     """Whether the task may start: a new branch starts from the committed plan, on a base that was checked; an existing
     one goes on.
     """
@@ -142,7 +142,7 @@ def branch_is_busy(session: Session, task: Task) -> bool:
     )
 
 
-def separate_branches(session: Session, task: Task) -> None:
+def detach_shared_branches(session: Session, task: Task) -> None:
     """Have tasks that share its branch and have not begun use another one, because the branch is not as planned."""
     for other in tasks_on_branch(session, task):
         if other.id != task.id and not other.runs:
@@ -198,7 +198,7 @@ def revise(session: Session, wish: str) -> None:
 # The clock of a task.
 
 
-def count_waiting(session: Session, at: datetime) -> None:
+def update_waiting_time(session: Session, at: datetime) -> None:
     """Update waiting times. Call it after each event: a task's clock is stopped while nobody works on it."""
     for task in session.tasks:
         if task.started_at is None:

@@ -47,17 +47,17 @@ _NEVER_DONE = (TaskState.CANCELLED, TaskState.REPLACED)
 
 def question_data(session: Session, name: str, **more: object) -> dict[str, object]:
     """Return the data of one question, cut to what fits beside the prompt of that name."""
-    data = {**material(session), **more}
-    return fitted(data, room(session, prompt(name)), session.llm.token_scale)
+    data = {**session_material(session), **more}
+    return fit_to_tokens(data, data_token_budget(session, prompt(name)), session.llm.token_scale)
 
 
-def room(session: Session, system: str) -> int:
+def data_token_budget(session: Session, system: str) -> int:
     """Return how many tokens of data fit beside a system message."""
     most = token_budget(session.llm.context_window)
     return most - min(REPLY_TOKENS, most // 4) - estimate_tokens(system, session.llm.token_scale)
 
 
-def material(session: Session) -> dict[str, object]:
+def session_material(session: Session) -> dict[str, object]:
     """Return the data that any question may need. While a change is drafted, its documents are the current ones."""
     documents = current_documents(session)
     return {
@@ -101,7 +101,7 @@ def open_questions(session: Session) -> list[dict[str, object]]:
 
 def decisions(session: Session) -> tuple[Question, ...]:
     """Return the decisions; while a change is drafted, with the one that it changes."""
-    change = live_change(session)
+    change = pending_change(session)
     intent = session.intent
     if change and change.decision:
         intent = intent.with_question(change.decision)
@@ -116,39 +116,39 @@ def decisions_data(session: Session) -> list[dict[str, object]]:
     ]
 
 
-def live_change(session: Session) -> Change | None:
+def pending_change(session: Session) -> Change | None:
     """Return the change that is made while tasks run, if any."""
     return session.change if session.phase is Phase.EXECUTING else None
 
 
 def change_request(session: Session) -> str:
-    change = live_change(session)
+    change = pending_change(session)
     return change.text if change else session.plan.change_request
 
 
 def former_documents(session: Session) -> dict[str, str]:
     """Return the documents of the revision being replaced, by kind."""
     return _texts(
-        session.plan.documents if live_change(session) else session.plan.previous_documents
+        session.plan.documents if pending_change(session) else session.plan.previous_documents
     )
 
 
 def current_documents(session: Session) -> dict[str, str]:
     """Return the current documents by kind; while a change is drafted, its own."""
-    change = live_change(session)
+    change = pending_change(session)
     return _texts(change.documents if change else session.plan.documents)
 
 
 def kept_tasks(session: Session) -> list[Task]:
     """Return the tasks that a new tasks.md must keep: all tasks of a running plan; otherwise those that have begun."""
-    if live_change(session):
+    if pending_change(session):
         return list(session.tasks)
     return [task for task in session.tasks if task.runs or task.state in _SETTLED]
 
 
 def affected_keys(session: Session) -> frozenset[str]:
     """Return the keys of the tasks that a pending change touches."""
-    change = live_change(session)
+    change = pending_change(session)
     ids = {affected.task_id for affected in change.affected} if change else set[str]()
     return frozenset(task.key for task in session.tasks if task.id in ids)
 
@@ -169,14 +169,14 @@ def tasks_now(session: Session) -> list[dict[str, object]]:
 
 def findings(session: Session) -> list[dict[str, object]]:
     """Return the analysis's findings about the last version, while they are repaired."""
-    change = live_change(session)
+    change = pending_change(session)
     analysis = (
         change.analysis if change else session.plan.analysis if session.plan.repairs else None
     )
     return [finding.model_dump(mode="json") for finding in analysis.findings] if analysis else []
 
 
-def is_gone(task: Task) -> bool:
+def is_never_done(task: Task) -> bool:
     return task.state in _NEVER_DONE
 
 
@@ -184,7 +184,7 @@ def _texts(documents: Sequence[Document]) -> dict[str, str]:
     return {document.kind.value: document.text for document in documents}
 
 
-def fitted(data: dict[str, object], tokens: int, scale: float = 1.0) -> dict[str, object]:
+def fit_to_tokens(data: dict[str, object], tokens: int, scale: float = 1.0) -> dict[str, object]:
     """Return the data shortened to at most that many tokens, if possible.
 
     Shortened in this order: what was read of the repository, old messages, former documents. Never shortened: what
@@ -253,7 +253,7 @@ LONGEST_DIFF = 100_000
 """Characters of a patch that are read; the model is shown much less."""
 
 
-def basics(session: Session, said: str = "") -> dict[str, object]:
+def common_data(session: Session, said: str = "") -> dict[str, object]:
     """Return the data that every question begins with. `said` determines the language if the request does not."""
     return {
         "request": session.intent.body,
@@ -344,7 +344,7 @@ def finished_sessions(
             yield record.session
 
 
-def talk_data(messages: Iterable[Message], tokens: int) -> list[dict[str, object]]:
+def message_data(messages: Iterable[Message], tokens: int) -> list[dict[str, object]]:
     """Return messages that share this many tokens."""
     chosen = list(messages)
     share = tokens // max(1, len(chosen))

@@ -27,10 +27,10 @@ log = logging.getLogger("bot.perform")
 HOST, ORIGIN = "GitHub", "origin"
 
 
-async def base_of(world: World, base: Base, hosted: Hosted | None) -> Base:
+async def read_base(world: World, base: Base, hosted: Hosted | None) -> Base:
     """Return the base of the checkout, updated from its host. Idempotent."""
     if hosted is None or world.forge is None:
-        return base.model_copy(update={"upstream": await _origin(world, base)})
+        return base.model_copy(update={"upstream": await _origin_upstream(world, base)})
     try:
         there = await _fetched_base(world, world.forge, hosted.slug, base)
     except Away:
@@ -64,7 +64,7 @@ async def _fetched_base(world: World, forge: Forge, slug: str, base: Base) -> Up
     )
 
 
-async def _origin(world: World, base: Base) -> Upstream | None:
+async def _origin_upstream(world: World, base: Base) -> Upstream | None:
     # Nothing is fetched: without a host, people update their branches themselves.
     try:
         tip = await world.repository.origin_tip(base.repository, base.branch)
@@ -84,9 +84,9 @@ async def _origin(world: World, base: Base) -> Upstream | None:
 @performs(LookAtBase)
 async def look_at_base(world: World, session: Session, order: LookAtBase) -> BaseSeen:
     """Check the branch that the session started from, even if another one is checked out by now."""
-    seen = await _of_checkout(world, session)
+    seen = await _checkout_base(world, session)
     if session.pulls.host is not None:
-        seen = await base_of(world, seen, session.pulls.host)
+        seen = await read_base(world, seen, session.pulls.host)
         if seen.upstream is None or not seen.upstream.used:
             # the host's commit is unknown: keep the known one
             seen = seen.model_copy(update={"commit": session.repository.base_commit})
@@ -109,7 +109,7 @@ async def look_at_base(world: World, session: Session, order: LookAtBase) -> Bas
     )
 
 
-async def _of_checkout(world: World, session: Session) -> Base:
+async def _checkout_base(world: World, session: Session) -> Base:
     # With a host, a detached head or a missing branch in the checkout is no obstacle.
     uncommitted = session.repository.uncommitted
     try:
@@ -182,7 +182,7 @@ async def explain_if_moved(world: World, session: Session, refusal: Refused) -> 
 async def relink(world: World, session: Session, deed: Relink) -> Relinked:
     """Move the session to the repository's new path. Idempotent: worktrees already updated are left alone."""
     try:
-        path = await _repository_at(world, session, deed.path)
+        path = await _same_repository_at(world, session, deed.path)
         await world.worktrees.relink(session.repository.path, path)
     except Refused as refusal:
         problem = sentences(refusal.reason, refusal.remedy)
@@ -190,7 +190,7 @@ async def relink(world: World, session: Session, deed: Relink) -> Relinked:
     return Relinked(**world.mark(), by=deed.by, path=path)
 
 
-async def _repository_at(world: World, session: Session, path: str) -> str:
+async def _same_repository_at(world: World, session: Session, path: str) -> str:
     # It is the same repository if it contains the commit that the session started from, and has the same host.
     if not PurePath(path).is_absolute():
         raise Refused("That is no whole path", "Write relink and the path, from / on")

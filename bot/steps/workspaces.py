@@ -22,7 +22,7 @@ def task_in(session: Session, task_id: str) -> tuple[Task, Workspace]:
     return task, task.workspace
 
 
-def finished_commit(task: Task) -> str:
+def verified_commit(task: Task) -> str:
     """Return the commit that was verified, even if its branch has moved since; the branch's name if there is none."""
     branch = task.workspace.branch if task.workspace else ""
     return task.work.head if task.work else branch
@@ -87,7 +87,7 @@ def explain_taken(refusal: Refused, workspace: Workspace) -> Refused:
     return Refused(reason, refusal.remedy)
 
 
-SHOWN = 1_500
+MAX_OUTPUT_SHOWN = 1_500
 """Characters of a set-up command's output that are shown."""
 
 
@@ -131,7 +131,7 @@ async def _set_up_by(world: World, path: str, command: str, log_path: str, whose
     done = await world.commands.run(path, command, seconds=world.rules.check_seconds, log=log_path)
     if done.exit_code != 0:
         how = "took too long" if done.exit_code is None else f"ended with {done.exit_code}"
-        output = done.output[-SHOWN:]
+        output = done.output[-MAX_OUTPUT_SHOWN:]
         raise SetUpFailed(
             f"The set-up command `{command}` {how} in {whose}: {output}",
             "Mend it (GWT_SET_UP, or `setup: …` here; `setup: none` leaves it out), then press Retry. "

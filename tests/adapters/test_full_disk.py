@@ -12,7 +12,7 @@ import pytest
 
 from adapters.commands.shell import ShellCommands
 from bot.core.errors import Unavailable
-from bot.os_errors import as_unavailable, denied
+from bot.os_errors import as_unavailable, permission_error
 from tests.adapters.git.worlds import RealWorld, git
 
 MEGABYTES = 4
@@ -84,11 +84,11 @@ def test_what_the_machine_lacks_is_told_with_the_place(number: int, says: str) -
 
 @pytest.mark.parametrize(("name", "see"), [("/a/file", " See: ls -ld /a/file"), ("file", "")])
 def test_missing_rights_are_told_with_the_file_and_what_to_do(name: str, see: str) -> None:
-    trouble = denied(PermissionError(errno.EACCES, "Permission denied", name))
+    trouble = permission_error(PermissionError(errno.EACCES, "Permission denied", name))
     assert trouble
     assert trouble.reason == f"Permission denied: {name}"
     assert trouble.remedy.endswith(f"right to read and write there.{see}")
-    assert denied(PermissionError(errno.EPERM, "a signal")) is None
+    assert permission_error(PermissionError(errno.EPERM, "a signal")) is None
 
 
 def test_another_error_of_the_system_is_none_of_the_machine() -> None:

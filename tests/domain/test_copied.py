@@ -7,17 +7,17 @@ from typing import cast
 
 import pytest
 
-from bot.core.facts import Living
+from bot.core.facts import MutableModel
 from bot.core.session import Session
 from tests.adapters.store.samples import everything
 
-Changing = Living | list[object] | dict[object, object]
+Changing = MutableModel | list[object] | dict[object, object]
 
 
 def changing(value: object, path: str = "session") -> Iterator[tuple[str, Changing]]:
     """Everything inside that can be changed in place, however deep it is. Facts are frozen, and tuples hold facts only."""
     match value:
-        case Living():
+        case MutableModel():
             yield path, value
             for name, inner in vars(value).items():
                 yield from changing(inner, f"{path}.{name}")
@@ -36,7 +36,7 @@ PATHS = [path for path, _ in changing(everything().session)]
 
 
 def spoil(there: Changing) -> None:
-    if isinstance(there, Living):
+    if isinstance(there, MutableModel):
         for name in type(there).model_fields:
             setattr(there, name, None)
     else:
@@ -45,7 +45,9 @@ def spoil(there: Changing) -> None:
 
 def test_every_part_of_a_session_is_among_what_can_change() -> None:
     parts = {
-        name for name, value in vars(everything().session).items() if isinstance(value, Living)
+        name
+        for name, value in vars(everything().session).items()
+        if isinstance(value, MutableModel)
     }
     assert len(parts) > 10
     assert {f"session.{name}" for name in parts} <= {*PATHS}

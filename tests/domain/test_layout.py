@@ -6,19 +6,27 @@ from datetime import timedelta
 
 import pytest
 
-from bot.core.cards import Card, Decided, OfferCard, ProblemCard, ReceivedCard, Shown, SummaryCard
+from bot.core.cards import (
+    Card,
+    CardBase,
+    CardDecision,
+    OfferCard,
+    ProblemCard,
+    ReceivedCard,
+    SummaryCard,
+)
 from bot.core.choices import Style, Verb
 from bot.core.evidence import EvidenceInventory, ExecutionResult
 from bot.core.intent import Question
 from bot.core.layout import lay_out
 from bot.core.layout.phrases import state_in_words
-from bot.core.plan import Alteration, Altered, Analysis, Covered, Difference, Forecast
+from bot.core.plan import Alteration, Altered, Analysis, Difference, Forecast, RequirementCoverage
 from bot.core.sheets import Bullets, Fields, Pointer, Prose, Sheet, Table, Text, Tone
 from bot.core.states import OverallStatus, Phase, Status, TaskState
 from bot.core.text import ago, counted, duration
 from tests.fakes import cards
 
-DECIDED = Decided(what="Approved", by="Mika", at=cards.AT)
+DECIDED = CardDecision(what="Approved", by="Mika", at=cards.AT)
 WAITING = (
     cards.QUESTIONS,
     cards.HALF_ANSWERED,
@@ -50,7 +58,7 @@ def facts(laid: Sheet) -> dict[str, str]:
 
 
 def test_there_is_a_sample_of_every_kind_of_card() -> None:
-    kinds = set(Shown.__subclasses__())
+    kinds = set(CardBase.__subclasses__())
     assert {type(card) for card in (*cards.EVERY_KIND, cards.HOME)} == kinds
 
 
@@ -161,7 +169,7 @@ def test_risk_coverage_breakdown_and_forecast_are_facts_of_a_plan() -> None:
 
 
 def test_a_plan_that_covers_everything_says_so_and_no_history_is_no_forecast() -> None:
-    served = Analysis(coverage=(Covered(requirement="FR-001", tasks=("T001",)),))
+    served = Analysis(coverage=(RequirementCoverage(requirement="FR-001", tasks=("T001",)),))
     update = {"analysis": served, "forecast": Forecast(), "risk": "low"}
     said = facts(lay_out(cards.APPROVAL.model_copy(update=update)))
     assert said["Coverage"] == "1 of 1 requirement (100 %)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.core.cards import Card, Decided, NeedsYouCard
+from bot.core.cards import Card, CardDecision, NeedsYouCard
 from bot.core.choices import Choice, Style, Verb
 from bot.core.evidence import ExecutionResult, Judgement, Verdict
 from bot.core.layout import lay_out
@@ -32,7 +32,7 @@ from tests.flow.scenes import (
 from tests.flow.scenes import cards as shown
 from tests.flow.test_dialogs import MENU
 
-DECIDED = Decided(what="Answered: Yes", by="Mika", at=cards.AT)
+DECIDED = CardDecision(what="Answered: Yes", by="Mika", at=cards.AT)
 DIALOG = NeedsYouCard(
     key="dialog:T001:1.1",
     title="T001: claude asks",
@@ -157,13 +157,13 @@ def every_need() -> list[Card]:
     empty = needs(decide(session, out_of_tokens("T003-r1", later())))
     delivered = delivering(shipped("T001", 7), shipped("T002", 9))
     return [
-        *shown(list(dialog_cards.waiting_dialogs(executing(waiting)))),
+        *shown(list(dialog_cards.open_dialog_cards(executing(waiting)))),
         *empty,
-        *shown(list(limits.waiting(session))),
-        *shown([blocked.card_of(session, held)]),
+        *shown(list(limits.account_cards(session))),
+        *shown([blocked.task_card(session, held)]),
         *shown([ship.not_shipped_card(held)]),
-        *shown(list(pull_cards.card(delivered))),
-        *shown([pull_cards.trouble(delivered)]),
+        *shown(list(pull_cards.pulls_card(delivered))),
+        *shown([pull_cards.watch_problem_card(delivered)]),
     ]
 
 

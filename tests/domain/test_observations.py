@@ -10,7 +10,7 @@ import pytest
 from bot.core.intent import guess_type
 from bot.core.projections.registry import (
     LONGEST_OBSERVATION,
-    MOST_OF_A_RUN,
+    MAX_OBSERVATIONS_PER_RUN,
     EvidenceType,
     Observation,
     Observer,
@@ -74,7 +74,7 @@ def test_what_names_nothing_is_no_evidence() -> None:
 
 
 def test_one_run_notes_only_so_much() -> None:
-    assert len(read(*({"content": f"n{n}"} for n in range(100)))) == MOST_OF_A_RUN
+    assert len(read(*({"content": f"n{n}"} for n in range(100)))) == MAX_OBSERVATIONS_PER_RUN
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.core.plan import Covered
+from bot.core.plan import RequirementCoverage
 from bot.core.spec_kit.comparison import TaskView
 from bot.core.spec_kit.drafts import TaskDraft, TaskType, breakdown_issues
 from bot.core.spec_kit.spec import coverage
@@ -65,9 +65,9 @@ def test_coverage_follows_the_order_of_the_spec_and_of_the_tasks() -> None:
         TaskView("T001", "b", requirements=("FR-001", "FR-002", "fr-1")),
     ]
     assert coverage(spec("FR-002", "FR-001", "FR-003"), tasks) == (
-        Covered(requirement="FR-002", tasks=("T001",)),
-        Covered(requirement="FR-001", tasks=("T003", "T001")),
-        Covered(requirement="FR-003"),
+        RequirementCoverage(requirement="FR-002", tasks=("T001",)),
+        RequirementCoverage(requirement="FR-001", tasks=("T003", "T001")),
+        RequirementCoverage(requirement="FR-003"),
     )
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.core.git import Work
-from bot.core.tampering.signs import Flag, Sign, explained, flags
+from bot.core.tampering.signs import Flag, Sign, explained_tests, find_flags
 from tests.domain.tampering import dishonest, faked, honest
 from tests.domain.tampering.changes import Altered
 from tests.domain.tampering.shop import FILES, PYTHON
@@ -78,7 +78,7 @@ def test_the_corpus_is_large_and_speaks_eight_languages() -> None:
 def test_what_makes_tests_pass_instead_of_the_code_is_seen(
     git: Git, sign: Sign, change: Altered
 ) -> None:
-    found = flags(git.diff(change.after), work_of(change.after))
+    found = find_flags(git.diff(change.after), work_of(change.after))
     assert sign in {flag.sign for flag in found}
     assert all(flag.says.endswith(".") and flag.path for flag in found)
 
@@ -86,20 +86,20 @@ def test_what_makes_tests_pass_instead_of_the_code_is_seen(
 @pytest.mark.covers("O-X11")
 @pytest.mark.parametrize("change", honest.CASES, ids=str)
 def test_honest_work_is_not_suspected(git: Git, change: Altered) -> None:
-    assert flags(git.diff(change.after), work_of(change.after)) == ()
+    assert find_flags(git.diff(change.after), work_of(change.after)) == ()
 
 
 @pytest.mark.parametrize("change", honest.CASES, ids=str)
 def test_honest_work_is_not_suspected_where_git_looks_for_renames(
     git: Git, change: Altered
 ) -> None:
-    assert flags(git.diff(change.after, "-M"), work_of(change.after)) == ()
+    assert find_flags(git.diff(change.after, "-M"), work_of(change.after)) == ()
 
 
 @pytest.mark.covers("O-X11")
 def test_a_sign_says_what_and_where(git: Git) -> None:
     change = Altered("", ((dishonest.PY, "    assert total(basket) == 900", "    assert True"),))
-    assert flags(git.diff(change.after)) == (
+    assert find_flags(git.diff(change.after)) == (
         Flag(
             sign=Sign.ASSERTION_WEAKENED,
             path="tests/test_basket.py",
@@ -114,14 +114,14 @@ def test_a_rename_to_what_is_no_test_is_seen_where_git_shows_nothing_else(git: G
     after["tests/receipt_checks.py"] = FILES[dishonest.UNIT]
     diff = git.diff(after, "-M")
     assert "rename from" in diff
-    assert [flag.sign for flag in flags(diff)] == [Sign.TEST_DELETED]
+    assert [flag.sign for flag in find_flags(diff)] == [Sign.TEST_DELETED]
 
 
 def test_a_file_of_tests_that_is_no_text_any_more_is_a_sign(git: Git) -> None:
     after = {**FILES, "tests/test_basket.py": "# \0\ndef test_nothing(): pass\n"}
     diff = git.diff(after)
     assert "Binary files" in diff
-    (flag,) = flags(diff, work_of(after))
+    (flag,) = find_flags(diff, work_of(after))
     assert (flag.sign, flag.path) == (Sign.ASSERTION_WEAKENED, "tests/test_basket.py")
 
 
@@ -132,7 +132,7 @@ def test_what_git_names_is_seen_though_the_patch_breaks_off_before_it() -> None:
         deleted_files=("tests/test_b.py", "tests/data.json"),
         created_files=("pytest.ini",),
     )
-    assert [(flag.sign, flag.path) for flag in flags("", files)] == [
+    assert [(flag.sign, flag.path) for flag in find_flags("", files)] == [
         (Sign.TEST_DELETED, "tests/test_b.py"),
         (Sign.ASSERTION_WEAKENED, "tests/test_a.py"),
         (Sign.CI_CHANGED, ".github/workflows/ci.yml"),
@@ -167,7 +167,7 @@ def test_whoever_only_adds_tests_is_never_suspected(
     lines += [f"+{line}" for line in added.split("\n")]
     lines += [f" {line}" for line in "\n\n\n".join(kept[1]).split("\n")]
     diff = "\n".join([f"diff --git a/{path} b/{path}", "@@ -1,9 +1,99 @@", *lines])
-    assert flags(diff) == ()
+    assert find_flags(diff) == ()
 
 
 WORDS = st.sampled_from(
@@ -202,7 +202,7 @@ WORDS = st.sampled_from(
     st.one_of(st.text(), st.lists(st.one_of(WORDS, st.text(max_size=9)), max_size=60).map("".join))
 )
 def test_no_diff_whatsoever_is_an_error(diff: str) -> None:
-    for flag in flags(diff, Work(head="", deleted_files=("\ud800", "", "/", "test_a.py"))):
+    for flag in find_flags(diff, Work(head="", deleted_files=("\ud800", "", "/", "test_a.py"))):
         assert flag.says
         assert len(flag.says) < 2000
 
@@ -231,7 +231,7 @@ HOSTILE = {
 @pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_diff_costs_no_more_than_its_length(body: str) -> None:
     """What took more than a pass or two over it would not come to its end here."""
-    assert len(flags(HEAD + body[: len(body) // 3])) <= 50
+    assert len(find_flags(HEAD + body[: len(body) // 3])) <= 50
 
 
 EXPLAINED = [
@@ -265,14 +265,14 @@ def test_a_test_that_is_gone_from_the_code_is_known_by_what_its_runner_calls_it(
     path: str, test: str, name: str, is_it: bool
 ) -> None:
     sign = Flag(sign=Sign.TEST_DELETED, path=path, says="It is gone.", tests=(test,))
-    assert explained([sign], [name]) == ({name} if is_it else set())
+    assert explained_tests([sign], [name]) == ({name} if is_it else set())
     other = sign.model_copy(update={"sign": Sign.ASSERTION_WEAKENED})
-    assert explained([other], [name]) == set()
+    assert explained_tests([other], [name]) == set()
 
 
 def test_a_sign_names_the_tests_that_are_gone_or_skipped(git: Git) -> None:
     gone = {path: text for path, text in FILES.items() if path != dishonest.UNIT}
-    [deleted] = flags(git.diff(gone))
+    [deleted] = find_flags(git.diff(gone))
     assert deleted.tests
     assert all(f"def {test}(" in FILES[dishonest.UNIT] for test in deleted.tests)
     # a new test looks much like one of them, which is gone all the same; another one has moved
@@ -280,10 +280,10 @@ def test_a_sign_names_the_tests_that_are_gone_or_skipped(git: Git) -> None:
     head, _, rest = FILES[dishonest.UNIT].partition(f"    def {moved}(")
     body, _, _ = rest.partition("\n    def ")
     alike = f"{head.replace(first, 'test_something_else')}    def {moved}({body}\n"
-    [less] = flags(git.diff({**gone, "tests/test_new.py": alike}))
+    [less] = find_flags(git.diff({**gone, "tests/test_new.py": alike}))
     assert set(less.tests) == set(deleted.tests) - {moved}
     name = "test_a_discount_lowers_the_price"
     change = Altered("", ((dishonest.PY, f"def {name}", f"@pytest.mark.skip\ndef {name}"),))
-    assert [(one.sign, one.tests) for one in flags(git.diff(change.after))] == [
+    assert [(one.sign, one.tests) for one in find_flags(git.diff(change.after))] == [
         (Sign.TEST_SKIPPED, (name,))
     ]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from bot.core.choices import Verb, Word
-from bot.core.events import Event, Happening, RunEnded, StepChosen, Woken
+from bot.core.events import Event, EventBase, RunEnded, StepChosen, Woken
 from bot.core.evidence import VerifiedFile
 from bot.core.llm import Usage
 from bot.core.projections import task_log_entries, task_log_views, task_logs
@@ -364,8 +364,8 @@ def test_what_went_for_want_of_room_is_not_brought_back() -> None:
 def test_every_task_that_should_have_a_log_can_be_counted() -> None:
     session = executing(done("T001"), task("T002"), running("T003"))
     logs = [task_log_views.task_log(session, one) for one in session.tasks]
-    assert task_log_views.unlogged(session, logs) == ()
-    assert task_log_views.unlogged(session, logs[:1]) == ("T002", "T003")
+    assert task_log_views.tasks_without_log(session, logs) == ()
+    assert task_log_views.tasks_without_log(session, logs[:1]) == ("T002", "T003")
 
 
 @pytest.mark.covers(
@@ -469,7 +469,7 @@ def test_a_log_that_fits_is_left_as_it_is() -> None:
 def test_a_log_made_slim_keeps_how_it_began_and_how_it_ended() -> None:
     session = executing(done(checks=[check(n, 1) for n in range(1, 9)] + [check(9, 0)]))
     whole = task_log_entries.known_entries(session, session.tasks[0])
-    slim = task_log_views.slim_log(task_log_views.task_log(session, session.tasks[0], whole))
+    slim = task_log_views.minimal_log(task_log_views.task_log(session, session.tasks[0], whole))
     assert types(slim.events) == ["USER_INPUT", "TASK_COMPLETED"]
     assert slim.dropped == len(whole) - 2
     assert slim.summary.total_events == len(whole)
@@ -554,7 +554,7 @@ def test_a_long_log_shows_its_end_and_says_what_it_leaves_out() -> None:
 def test_a_command_is_no_answer_to_a_task() -> None:
     session = executing(running("T001"))
     event = commanded(Word.LOGS, "T001")
-    assert isinstance(event, Happening)
+    assert isinstance(event, EventBase)
     assert task_log_entries.log_entries(session, event, session.copied()) == {}
 
 

@@ -43,7 +43,7 @@ class Logged(Life):
 
     def check(self) -> None:
         logged = [one for one in self.session.tasks if task_logs.is_logged(self.session, one)]
-        assert task_log_views.unlogged(self.session, self.logs.values()) == ()
+        assert task_log_views.tasks_without_log(self.session, self.logs.values()) == ()
         for task in logged:
             log = self.logs[task.id]
             assert log.status is task_logs.status_of_log(self.session, task), self.told(task.key)

@@ -19,10 +19,10 @@ from adapters.demo import STAGE_VARIABLE
 from adapters.demo.model import PlayedModel
 from adapters.demo.sample import make_sample
 from adapters.demo.texts import REQUEST
-from bot.cli.assemble import Plan
-from bot.cli.console import talk
-from bot.cli.process import me
-from bot.cli.serve import gate_for
+from bot.cli.assemble import AssemblyOptions
+from bot.cli.console import run_local_console
+from bot.cli.process import local_person
+from bot.cli.serve import console_gate
 from bot.core.cards import Card
 from bot.core.people import Thread
 from bot.core.world import World
@@ -104,17 +104,17 @@ async def live(folder: Path, place: str) -> None:
         person.store = world.store
         return fate.through(world)
 
-    chat = ConsoleChat(folder / "home", me(), lines=person)
+    chat = ConsoleChat(folder / "home", local_person(), lines=person)
     async with PlayedModel({**os.environ, **STAGE}, delay=0) as model:
         settings = settings_of(folder, model.base_url)
-        plan = Plan(
+        plan = AssemblyOptions(
             current=lambda: settings,
             chats={"console": chat},
-            gate=gate_for(me()),
+            gate=console_gate(local_person()),
             stage=STAGE,
             through=through,
         )
-        await talk(plan, chat)
+        await run_local_console(plan, chat)
 
 
 if __name__ == "__main__":

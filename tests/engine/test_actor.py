@@ -10,13 +10,13 @@ from collections.abc import AsyncIterator
 import pytest
 
 from bot.core.actions import Show
-from bot.core.actor import left_over
+from bot.core.actor import outbox_at_start
 from bot.core.cards import Card, NewsCard, ProblemCard
 from bot.core.choices import Verb
 from bot.core.console import ExitCode
 from bot.core.errors import Refused, Unavailable
 from bot.core.gate import Door, Gate
-from bot.core.llm import AI_SETTINGS
+from bot.core.llm import AI_SETTINGS_REQUIRED
 from bot.core.people import Role, Thread
 from bot.core.projections.audit import AuditEntry
 from bot.core.projections.records import Record
@@ -75,7 +75,7 @@ def test_of_a_card_that_was_under_way_when_the_bot_died_the_newer_self_is_shown(
         return Show(card=ProblemCard(key=key, title="a problem", reason=reason))
 
     old, other, new = showing("failure", "old"), showing("status", "x"), showing("failure", "new")
-    assert left_over([old, other, new]) == [new, other]
+    assert outbox_at_start([old, other, new]) == [new, other]
 
 
 async def test_no_card_is_shown_before_it_is_written_down_that_the_last_one_was(
@@ -525,7 +525,7 @@ async def test_a_script_waits_for_a_model_that_is_away_for_a_while(stage: Stage)
     assert (await resting).waits_for
 
 
-@pytest.mark.parametrize(("reason", "seconds"), [("HTTP 500", 600), (AI_SETTINGS, 0)])
+@pytest.mark.parametrize(("reason", "seconds"), [("HTTP 500", 600), (AI_SETTINGS_REQUIRED, 0)])
 async def test_a_script_is_ended_by_what_does_not_pass(
     reason: str, seconds: int, stage: Stage
 ) -> None:

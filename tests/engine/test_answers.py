@@ -12,7 +12,7 @@ from bot.core.cards import Card
 from bot.core.choices import Verb, Word
 from bot.core.errors import PortError, Refused, Unavailable
 from bot.core.people import Person, Thread
-from bot.core.session_commands import A_MOMENT, MOST
+from bot.core.session_commands import LATE_AFTER_SECONDS, MAX_LATE_ANSWERS
 from tests.engine.at_the_desk import GATE, NOBODY, commanded, pressed, said, take, titles
 from tests.fakes.chat import ANNA, MemoryChat
 from tests.stories.stage import Stage
@@ -49,7 +49,7 @@ async def stage(chat: SlowChat) -> AsyncIterator[Stage]:
 
 async def asked_for_help(stage: Stage, id: str = "help") -> asyncio.Task[bool]:
     taking = asyncio.create_task(take(stage, commanded(Word.HELP, id=id)))
-    await stage.clock.advance(A_MOMENT)
+    await stage.clock.advance(LATE_AFTER_SECONDS)
     return taking
 
 
@@ -66,13 +66,13 @@ async def test_who_stops_behind_a_slow_answer_does_not_wait_for_it(
         await take(stage, pressed(Verb.STOP, id="stop"))
 
     both = asyncio.create_task(one_after_the_other())
-    await stage.clock.advance(A_MOMENT)
+    await stage.clock.advance(LATE_AFTER_SECONDS)
     async with asyncio.timeout(10):
         await both
     await stage.settle()
     assert (stage.session().control.stops, titles(stage)) == (1, [])
     chat.may.set()
-    await stage.clock.advance(A_MOMENT)
+    await stage.clock.advance(LATE_AFTER_SECONDS)
     assert len(titles(stage)) == 1
 
 
@@ -80,7 +80,7 @@ async def test_what_is_late_was_answered_all_the_same(stage: Stage, chat: SlowCh
     assert await (await asked_for_help(stage))
     assert await take(stage, commanded(Word.HELP, id="help"))
     chat.may.set()
-    await stage.clock.advance(A_MOMENT)
+    await stage.clock.advance(LATE_AFTER_SECONDS)
     assert len(titles(stage)) == 1
 
 
@@ -92,26 +92,26 @@ async def test_what_goes_wrong_late_is_logged_and_ends_nothing(
     chat.fails = error
     chat.may.set()
     with caplog.at_level(logging.WARNING):
-        await stage.clock.advance(A_MOMENT)
+        await stage.clock.advance(LATE_AFTER_SECONDS)
     assert "not answered" in caplog.messages
 
 
 async def test_there_is_an_end_to_answers_that_are_late(stage: Stage, chat: SlowChat) -> None:
-    for number in range(MOST):
+    for number in range(MAX_LATE_ANSWERS):
         assert await (await asked_for_help(stage, str(number)))
     one_too_many = await asked_for_help(stage, "one too many")
     assert not one_too_many.done()
     chat.may.set()
     assert await one_too_many
-    await stage.clock.advance(A_MOMENT)
-    assert len(titles(stage)) == MOST + 1
+    await stage.clock.advance(LATE_AFTER_SECONDS)
+    assert len(titles(stage)) == MAX_LATE_ANSWERS + 1
 
 
 async def test_at_the_end_nothing_is_said_any_more(stage: Stage, chat: SlowChat) -> None:
     assert await (await asked_for_help(stage))
     await stage.close()
     chat.may.set()
-    await stage.clock.advance(A_MOMENT)
+    await stage.clock.advance(LATE_AFTER_SECONDS)
     assert titles(stage) == []
 
 
@@ -121,5 +121,5 @@ async def test_who_is_no_longer_waited_for_is_not_answered(stage: Stage, chat: S
     taking.cancel()
     await asyncio.wait({taking})
     chat.may.set()
-    await stage.clock.advance(A_MOMENT)
+    await stage.clock.advance(LATE_AFTER_SECONDS)
     assert titles(stage) == []

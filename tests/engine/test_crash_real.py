@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from adapters.store import JournalStore
-from bot.cli.assemble import panes_of
+from bot.cli.assemble import create_panes
 from bot.core.session import Session
 from bot.core.states import Outcome, OverallStatus, Phase, Status, TaskState
 from tests.engine.real_bot import STAGE, settings_of
@@ -63,7 +63,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 async def _end_agents(folder: Path) -> None:
-    panes = panes_of(settings_of(folder), str, STAGE)
+    panes = create_panes(settings_of(folder), str, STAGE)
     await panes.kill_server()
     await panes.close()
 

@@ -12,7 +12,7 @@ from bot.core.cards import AnswerCard
 from bot.core.choices import Command, Verb, Word
 from bot.core.desk import NOTHING_HERE
 from bot.core.events import Commanded, DocumentsCommitted, Edited
-from bot.core.live_sessions import ASLEEP_AFTER, MOST_AT_REST
+from bot.core.live_sessions import MAX_LOADED_FINISHED, UNLOAD_AFTER
 from bot.core.people import Person, Thread
 from bot.core.projections.records import Record
 from bot.core.session_factory import NOTHING_WAITS
@@ -285,7 +285,9 @@ async def test_of_many_that_are_over_the_last_few_are_awake(stage: Stage) -> Non
         await stage.settle()
         await stage.clock.advance(60)
     awake = [actor.session.thread for actor in desk_of(stage).actors()]
-    assert awake == threads[-MOST_AT_REST - 1 :], "the last one came to those that were awake"
+    assert awake == threads[-MAX_LOADED_FINISHED - 1 :], (
+        "the last one came to those that were awake"
+    )
     await stage.commands_(Word.STATUS, thread=threads[0])
     await stage.settle()
     assert threads[0] in [actor.session.thread for actor in desk_of(stage).actors()]
@@ -296,7 +298,7 @@ async def test_what_has_long_been_over_sleeps_until_somebody_speaks_there(stage:
     await stage.commands_(Word.DISCARD)
     desk = desk_of(stage)
     assert [actor.may_sleep for actor in desk.actors()] == [True]
-    await stage.clock.advance(ASLEEP_AFTER.total_seconds() + 1)
+    await stage.clock.advance(UNLOAD_AFTER.total_seconds() + 1)
     await stage.says("Something else", SECOND)
     assert [actor.session.thread for actor in desk.actors()] == [SECOND]
     before = len(stage.chat.cards())

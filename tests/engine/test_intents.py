@@ -151,8 +151,8 @@ async def test_what_some_or_all_tasks_failed_waits_for_a_person(
     await registrar.written()
     [filed] = registry.filed.values()
     assert filed.intent.status is became
-    assert intents.waits_for(filed.intent).startswith(became)
-    assert {verb for verb in VERBS if not intents.why_not(filed, verb, session)} == {
+    assert intents.waiting_reason(filed.intent).startswith(became)
+    assert {verb for verb in VERBS if not intents.why_not_possible(filed, verb, session)} == {
         Verb.INTENT_APPROVE,
         Verb.INTENT_REJECT,
     }
@@ -243,11 +243,11 @@ async def test_low_risk_of_chosen_sources_needs_no_approval_where_the_operator_l
 
 async def test_a_file_that_says_low_risk_is_no_judgement_of_it() -> None:
     """Anybody in the repository can write it; what counts for a plan is what was judged, or worse."""
-    assert intents.as_begun(wish(risk=Risk.LOW)).risk is None
-    assert intents.as_begun(wish(risk=Risk.HIGH)).risk is Risk.HIGH
-    assert intents.worse(None, Risk.LOW) is Risk.LOW
-    assert intents.worse(Risk.HIGH, Risk.LOW) is Risk.HIGH
-    assert intents.worse(None, None) is None
+    assert intents.as_session_intent(wish(risk=Risk.LOW)).risk is None
+    assert intents.as_session_intent(wish(risk=Risk.HIGH)).risk is Risk.HIGH
+    assert intents.higher_risk(None, Risk.LOW) is Risk.LOW
+    assert intents.higher_risk(Risk.HIGH, Risk.LOW) is Risk.HIGH
+    assert intents.higher_risk(None, None) is None
 
 
 @pytest.mark.parametrize("what", ["list", "show", "approve", "reject", "run"])

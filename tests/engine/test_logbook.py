@@ -13,7 +13,7 @@ from adapters.store.task_logs import TaskLogFiles
 from bot.core.errors import Unavailable
 from bot.core.events import Event, Woken
 from bot.core.masking import Masker
-from bot.core.projections.task_log_views import unlogged
+from bot.core.projections.task_log_views import tasks_without_log
 from bot.core.projections.task_log_writer import TaskLogWriter
 from bot.core.projections.task_logs import LogEntry, LogEventType, TaskLog
 from bot.core.session import Session
@@ -213,7 +213,7 @@ async def test_a_task_that_ended_unlogged_has_its_log_after_the_next_start(tmp_p
         await book.catch_up([session])
         logs = await book.read(session.id)
     await book.close()
-    assert unlogged(session, logs) == ()
+    assert tasks_without_log(session, logs) == ()
     assert logs[1].events[-1].event_type is LogEventType.TASK_ERROR
     assert logs[1].error_reason == "the tests failed 3 times"
 

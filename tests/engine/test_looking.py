@@ -16,7 +16,7 @@ from bot.core.gate import Door, Gate
 from bot.core.people import Person, Role, Thread
 from bot.core.sheets import Entries, Fields, Table, Text
 from bot.core.states import Status
-from bot.core.world import A_MOMENT, MOST, HomeVisits
+from bot.core.world import GATHER_SECONDS, MAX_VISITORS, HomeVisits
 from tests.engine.at_the_desk import (
     ANDY,
     ANNA,
@@ -139,7 +139,7 @@ def test_a_terminal_is_told_how_to_turn_to_what_waits() -> None:
         body = overview.inbox([waits], waits.thread, waits.owner, waits.updated_at)
         assert [part for part in body if isinstance(part, Entries)]
         told[platform] = [part.text for part in body if isinstance(part, Text)]
-    assert told == {"console": [overview.TURNING], "slack": []}
+    assert told == {"console": [overview.RESUME_HINT], "slack": []}
 
 
 async def test_from_the_page_a_session_is_stopped(stage: Stage) -> None:
@@ -155,7 +155,7 @@ async def test_the_page_is_shown_anew_when_something_has_changed(stage: Stage) -
     shown = len(pages(stage))
     await begun(stage, CHANNEL)
     for _ in range(3):
-        await stage.clock.advance(A_MOMENT)
+        await stage.clock.advance(GATHER_SECONDS)
         await stage.settle()
     assert len(pages(stage)) > shown
     assert len(pages(stage)[-1].waiting) == 1
@@ -170,7 +170,7 @@ async def test_of_many_who_look_the_last_are_kept_up_to_date_and_one_failure_hur
             raise Refused("gone")
         shown.append(person.id)
 
-    for number in range(MOST + 3):
+    for number in range(MAX_VISITORS + 3):
         visits.come(HOME, Person(platform="memory", id=f"U{number}"))
     life = asyncio.create_task(visits.keep_up(clock, show))
     visits.changed()
@@ -178,7 +178,7 @@ async def test_of_many_who_look_the_last_are_kept_up_to_date_and_one_failure_hur
         await clock.advance(1)
     life.cancel()
     await asyncio.gather(life, return_exceptions=True)
-    assert shown == [f"U{n}" for n in range(3, MOST + 3) if n != 5]
+    assert shown == [f"U{n}" for n in range(3, MAX_VISITORS + 3) if n != 5]
 
 
 async def test_usage_is_counted_over_all_sessions(stage: Stage) -> None:

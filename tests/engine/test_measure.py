@@ -10,7 +10,7 @@ import pytest
 
 from bot.core.choices import Command, Verb, Word
 from bot.core.events import Commanded, FromPeople, Pressed
-from bot.core.gate import LONGEST, MOST_WAITING
+from bot.core.gate import MAX_MESSAGE_BYTES, MAX_WAITING_EVENTS
 from bot.core.states import Status
 from tests.engine.at_the_desk import said
 from tests.fakes.chat import ANNA, THREAD
@@ -106,10 +106,10 @@ async def test_what_was_said_while_the_bot_was_away_counts_for_then(stage: Stage
 
 
 async def test_a_message_that_is_too_long_is_told_with_what_to_do(stage: Stage) -> None:
-    assert not await takes(stage, said("鍵" * (LONGEST // 3 + 1)))
+    assert not await takes(stage, said("鍵" * (MAX_MESSAGE_BYTES // 3 + 1)))
     assert stage.store.records == {}
     assert told(stage, "at most 16 kB of a message. Put it into a text file") == 1
-    assert await takes(stage, said("x" * LONGEST, id="it fits"))
+    assert await takes(stage, said("x" * MAX_MESSAGE_BYTES, id="it fits"))
 
 
 async def test_so_is_what_is_written_into_a_form(stage: Stage) -> None:
@@ -134,10 +134,10 @@ async def test_what_waits_in_a_paused_session_has_a_bound(stage: Stage) -> None:
     await stage.is_planned()
     await stage.commands_(Word.STOP)
     let: list[bool] = []
-    for number in range(MOST_WAITING + 20):
+    for number in range(MAX_WAITING_EVENTS + 20):
         await stage.clock.advance(60)
         let.append(await takes(stage, said("and that", id=f"w{number}")))
-    assert sum(let) == MOST_WAITING
+    assert sum(let) == MAX_WAITING_EVENTS
     assert told(stage, "Write resume first") >= 1
 
 

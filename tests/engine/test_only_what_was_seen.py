@@ -32,7 +32,7 @@ from bot.steps.finish import work as finish
 from bot.steps.ship import work as ship
 from bot.steps.verify import questions
 from bot.steps.verify import work as verify
-from bot.steps.verify.rules import acceptance
+from bot.steps.verify.rules import acceptance_mark
 from tests.fakes.agents import FakeAgents
 from tests.fakes.archive import MemoryArchive, MemoryLogs
 from tests.fakes.chat import MemoryChat
@@ -255,7 +255,7 @@ async def test_of_the_whole_only_those_tests_may_be_missing_that_somebody_let_pa
         one.flags = tuple(
             Flag(sign=Sign.TESTS_MISSING, path="make test", says=says) for says in found.signs
         )
-        one.accepted = tuple(acceptance(one, flag) for flag in one.flags)
+        one.accepted = tuple(acceptance_mark(one, flag) for flag in one.flags)
     base = bench.repository.heads["main"]
     event = await finish.merge_locally(bench.world, bench.session(*done), MergeLocally())
     assert (bench.repository.heads["main"] != base) is moves
@@ -269,11 +269,11 @@ def reported(*names: str) -> Report:
 async def test_of_work_without_measure_so_much_is_told_that_it_can_be_kept(bench: Bench) -> None:
     one = await bench.looked_at("T001")
     assert one.workspace
-    many = {f"f{number}.py": "x\n" for number in range(verify.MOST_TOLD + 1)}
+    many = {f"f{number}.py": "x\n" for number in range(verify.MAX_RECORDED + 1)}
     bench.worktrees.agent_commits(one.workspace.path, many, "s" * 3_000_000)
     order = LookAtWork(task_id=one.id, run_id="id-T001-1")
     event = await verify.look_at_work(bench.world, bench.session(one), order)
-    assert len(event.work.created_files) == verify.MOST_TOLD
+    assert len(event.work.created_files) == verify.MAX_RECORDED
     assert len(event.model_dump_json()) < 3_000_000
 
 

@@ -11,7 +11,7 @@ from bot.core.choices import Choice, Command, Style, Verb, Word
 from bot.core.errors import Refused, Unavailable
 from bot.core.gate import Door, Gate
 from bot.core.people import Thread
-from bot.core.session_commands import MANY, sessions_meant
+from bot.core.session_commands import MAX_NAMED_SESSIONS, matching_sessions
 from bot.core.states import Status
 from tests.engine.at_the_desk import (
     ANDY,
@@ -154,11 +154,13 @@ async def test_a_command_that_is_set_goes_to_the_session_that_is_picked(
 def test_to_stop_means_the_only_one_at_work() -> None:
     waits, at_work = asked(), executing(running("T001"))
     for sessions in ([waits, at_work], [at_work, waits]):
-        meant = sessions_meant(Word.STOP, "", sessions, waits.thread, waits.owner)
+        meant = matching_sessions(Word.STOP, "", sessions, waits.thread, waits.owner)
         assert [session is at_work for session in meant] == [True]
     both = [at_work, executing(running("T001"))]
-    assert len(sessions_meant(Word.STOP, "", both, waits.thread, waits.owner)) == 2
-    assert len(sessions_meant(Word.DISCARD, "", [waits, at_work], waits.thread, waits.owner)) == 2
+    assert len(matching_sessions(Word.STOP, "", both, waits.thread, waits.owner)) == 2
+    assert (
+        len(matching_sessions(Word.DISCARD, "", [waits, at_work], waits.thread, waits.owner)) == 2
+    )
 
 
 async def test_a_discard_without_an_id_is_always_picked_and_confirmed(stage: Stage) -> None:
@@ -203,10 +205,10 @@ async def test_a_picker_that_is_stale_changes_nothing_and_says_so_to_one_person(
 
 
 async def test_nobody_has_to_pick_from_more_than_fits(stage: Stage) -> None:
-    for _ in range(MANY + 1):
+    for _ in range(MAX_NAMED_SESSIONS + 1):
         await begun(stage, CHANNEL)
     await command(stage, Word.STOP)
-    assert len(choices(stage)) == MANY
+    assert len(choices(stage)) == MAX_NAMED_SESSIONS
 
 
 async def test_a_stop_that_comes_again_because_its_answer_was_lost_stops_no_other_session(

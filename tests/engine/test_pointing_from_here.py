@@ -8,7 +8,7 @@ import pytest
 
 from bot.core.cards import AnswerCard
 from bot.core.choices import Word
-from bot.core.gate import Door, Gate, everyone_of
+from bot.core.gate import Door, Gate, single_list_doors
 from bot.core.people import Person, Role, Thread
 from bot.core.projections.audit import Decision
 from bot.core.states import Status
@@ -80,7 +80,9 @@ async def test_no_other_word_reaches_into_another_chat(stage: Stage, word: Word)
     [
         pytest.param(gate(here=""), id="where no machine is known"),
         pytest.param(gate(roles=frozenset({Role.START})), id="who may not stop here"),
-        pytest.param(Gate(everyone_of("memory", frozenset({"U1"})), here="console"), id="no door"),
+        pytest.param(
+            Gate(single_list_doors("memory", frozenset({"U1"})), here="console"), id="no door"
+        ),
     ],
 )
 async def test_without_the_right_here_nothing_is_stopped(stage: Stage, shut: Gate) -> None:

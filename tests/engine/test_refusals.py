@@ -8,7 +8,12 @@ from datetime import timedelta
 import pytest
 
 from bot.core.choices import Verb
-from bot.core.gate import MOST_IN_A_PLACE, MOST_TO_ONE, WINDOW, Refusals
+from bot.core.gate import (
+    MAX_REFUSALS_PER_CHANNEL,
+    MAX_REFUSALS_PER_PERSON,
+    REFUSAL_WINDOW,
+    RefusalLimit,
+)
 from bot.core.people import Person
 from tests.engine.at_the_desk import AT, GATE, NOBODY, REFUSED, pressed, said, take, titles
 from tests.fakes.chat import THREAD
@@ -32,13 +37,13 @@ async def asks(stage: Stage, number: int, by: Person = NOBODY) -> None:
 async def test_who_goes_on_and_on_is_told_no_a_few_times_only(stage: Stage) -> None:
     for number in range(200):
         await asks(stage, number)
-    assert titles(stage) == [REFUSED] * MOST_TO_ONE
+    assert titles(stage) == [REFUSED] * MAX_REFUSALS_PER_PERSON
 
 
 async def test_a_crowd_of_strangers_does_not_fill_a_channel_with_noes(stage: Stage) -> None:
     for number in range(200):
         await asks(stage, number, Person(platform="memory", id=f"nobody {number}"))
-    assert titles(stage) == [REFUSED] * MOST_IN_A_PLACE
+    assert titles(stage) == [REFUSED] * MAX_REFUSALS_PER_CHANNEL
 
 
 async def test_who_may_is_heard_in_the_middle_of_a_flood(stage: Stage) -> None:
@@ -53,15 +58,15 @@ async def test_who_may_is_heard_in_the_middle_of_a_flood(stage: Stage) -> None:
 async def test_after_a_while_one_is_told_again(stage: Stage) -> None:
     for number in range(10):
         await asks(stage, number)
-    await stage.clock.advance(WINDOW.total_seconds())
+    await stage.clock.advance(REFUSAL_WINDOW.total_seconds())
     await asks(stage, 10)
-    assert titles(stage) == [REFUSED] * (MOST_TO_ONE + 1)
+    assert titles(stage) == [REFUSED] * (MAX_REFUSALS_PER_PERSON + 1)
 
 
 def test_a_clock_that_was_set_back_silences_nobody() -> None:
-    refusals = Refusals()
+    refusals = RefusalLimit()
     told = [refusals.worth_telling(THREAD, NOBODY, AT) for _ in range(10)]
-    assert told.count(True) == MOST_TO_ONE
+    assert told.count(True) == MAX_REFUSALS_PER_PERSON
     assert refusals.worth_telling(THREAD, NOBODY, AT - timedelta(hours=1))
 
 
@@ -72,4 +77,4 @@ async def test_what_was_not_answered_changes_nothing_and_is_not_remembered_as_ta
         await asks(stage, number)
     for _ in range(2):
         await asks(stage, 19)
-    assert (stage.store.records, len(titles(stage))) == ({}, MOST_TO_ONE)
+    assert (stage.store.records, len(titles(stage))) == ({}, MAX_REFUSALS_PER_PERSON)

@@ -13,7 +13,7 @@ from bot.core.evidence import CommandSource
 from bot.core.gate import Door, Gate
 from bot.core.people import Role
 from bot.core.repositories import Repositories, RepositoryRequest, repository_request
-from bot.core.session_factory import SessionStarts
+from bot.core.session_factory import SessionStarter
 from bot.core.sheets import Table
 from tests.engine.at_the_desk import (
     ANNA,
@@ -141,7 +141,7 @@ async def test_a_copy_is_tested_as_what_it_was_copied_from(stage: Stage) -> None
     usual = stage.repository.path
     stage.rules = replace(stage.rules, test_commands=("make check",))
     await stage.revive()
-    beginning = SessionStarts(stage.world, Repositories(stage.world))
+    beginning = SessionStarter(stage.world, Repositories(stage.world))
     for copied, wanted_command in ((usual, "make check"), ("/srv/web", ""), ("", "")):
         asked = said("Add discounts", id=f"of {copied}")
         asked = asked.model_copy(update={"repository": "/srv/copy", "copy_of": copied})

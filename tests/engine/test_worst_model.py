@@ -11,7 +11,7 @@ import pytest
 from bot.core.cards import ApprovalCard, SummaryCard
 from bot.core.choices import Verb
 from bot.core.states import Status
-from bot.steps.plan import MOST_CONTINUES
+from bot.steps.plan import MAX_ROUNDS
 from tests.engine.worst import deeds, rules
 from tests.engine.worst.people import People
 from tests.engine.worst.scene import Scene
@@ -119,7 +119,7 @@ async def test_a_session_goes_on_ten_times_and_then_what_is_wanted_is_a_new_one(
     await stage.open()
     try:
         await stage.says("Add discounts")
-        for _ in range(MOST_CONTINUES + 2):
+        for _ in range(MAX_ROUNDS + 2):
             await stage.approves()
             await stage.agents_work()
             await stage.presses(Verb.KEEP)
@@ -127,7 +127,7 @@ async def test_a_session_goes_on_ten_times_and_then_what_is_wanted_is_a_new_one(
             await stage.says("And more")
             if stage.session().over:
                 break
-        assert stage.session().ending.rounds == MOST_CONTINUES
+        assert stage.session().ending.rounds == MAX_ROUNDS
         assert stage.session().over
         assert len(stage.store.records) == 2
     finally:

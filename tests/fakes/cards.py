@@ -8,8 +8,8 @@ from bot.core.cards import (
     AnswerCard,
     ApprovalCard,
     Card,
+    CardDecision,
     CheckLine,
-    Decided,
     DocumentCard,
     EarlierCard,
     HomeCard,
@@ -39,11 +39,11 @@ from bot.core.plan import (
     Alteration,
     Altered,
     Analysis,
-    Covered,
     Difference,
     DocumentKind,
     Finding,
     Forecast,
+    RequirementCoverage,
     Severity,
     Spread,
 )
@@ -117,7 +117,7 @@ APPROVAL = ApprovalCard(
     usage=_USAGE,
     expires=AT + timedelta(hours=24),
 )
-APPROVED = APPROVAL.model_copy(update={"decided": Decided(what="Approved", by="Mika", at=AT)})
+APPROVED = APPROVAL.model_copy(update={"decided": CardDecision(what="Approved", by="Mika", at=AT)})
 ANALYSIS = Analysis(
     findings=(
         Finding(
@@ -136,9 +136,9 @@ ANALYSIS = Analysis(
         ),
     ),
     coverage=(
-        Covered(requirement="FR-001", tasks=("T001", "T002")),
-        Covered(requirement="FR-002", tasks=("T002",)),
-        Covered(requirement="FR-003"),
+        RequirementCoverage(requirement="FR-001", tasks=("T001", "T002")),
+        RequirementCoverage(requirement="FR-002", tasks=("T002",)),
+        RequirementCoverage(requirement="FR-003"),
     ),
     score=82,
 )
@@ -336,7 +336,7 @@ SPLIT = PARTS.model_copy(
             part.model_copy(update={"thread": THREAD.model_copy(update={"root": f"part-{n}"})})
             for n, part in enumerate(PARTS.parts, 1)
         ),
-        "decided": Decided(what="Split into 3 sessions", by="Mika", at=AT),
+        "decided": CardDecision(what="Split into 3 sessions", by="Mika", at=AT),
     }
 )
 EARLIER = EarlierCard(

@@ -124,7 +124,7 @@ def _reply(data: bytes) -> None:
     """Of the model, to each question that it may be asked."""
     for model in REPLIES.values():
         try:
-            asking.parsed(model, _text(data))
+            asking.json_parser(model, _text(data))
         except (ValueError, RecursionError):  # it is asked again
             continue
 

@@ -13,7 +13,7 @@ from bot.core.choices import Command, Verb
 from bot.core.events import Commanded, Event, Pressed, Result, RunStopped, Said
 from bot.core.projections.records import Record
 from bot.core.session import Session
-from bot.steps.decisions import decide, due, held_back
+from bot.steps.decisions import decide, due, is_held_back
 from tests.flow.scenes import ANN
 from tests.flow.test_anything_goes import BEA, COMMANDS, WORDS, Life, Spoken
 
@@ -53,7 +53,7 @@ class AnyOrder(RuleBasedStateMachine):
         event = past[place % len(past)]
         session = self.life.session
         waited_for = isinstance(event, Result) and any(o.key == event.answers for o in due(session))
-        if waited_for or held_back(session, event):
+        if waited_for or is_held_back(session, event):
             return
         before = [order.key for order in due(session)], session.status, session.phase
         self._hears(event)
@@ -92,7 +92,7 @@ class AnyOrder(RuleBasedStateMachine):
         assert read == self.life.session
 
     def _hears(self, event: Event) -> None:
-        if not held_back(self.life.session, event):
+        if not is_held_back(self.life.session, event):
             one, other = _decided(self.life.session, event), _decided(self.life.session, event)
             assert one == other
         self.life.hear(event)

@@ -31,8 +31,8 @@ from bot.core.people import Person
 from bot.core.plan import DocumentKind
 from bot.core.states import Phase, Status, TaskState
 from bot.core.talk import ChangeStage
-from bot.steps.blocked.rules import WAITING
-from bot.steps.decisions import decide, due, held_back
+from bot.steps.blocked.rules import WAITS_FOR_PREFIX
+from bot.steps.decisions import decide, due, is_held_back
 from tests.flow.anything import Answers, Mark
 from tests.flow.scenes import ANN, fresh
 
@@ -163,7 +163,7 @@ class Life:
     def hear(self, event: Event) -> None:
         """As an actor does: what must wait waits."""
         self.inbox.append(event)
-        while waiting := [e for e in self.inbox if not held_back(self.session, e)]:
+        while waiting := [e for e in self.inbox if not is_held_back(self.session, e)]:
             self.inbox.remove(waiting[0])
             self.decided(waiting[0])
 
@@ -236,7 +236,7 @@ class Life:
                 return True
             case Phase.EXECUTING:
                 waiting = s.in_state(TaskState.FAILED, TaskState.BLOCKED)
-                asks = any(not task.blocked.startswith(WAITING) for task in waiting)
+                asks = any(not task.blocked.startswith(WAITS_FOR_PREFIX) for task in waiting)
                 person = any(task.pull_problem or task.taken_by for task in s.tasks)
                 change = s.change and s.change.stage is ChangeStage.AWAITING
                 return asks or person or bool(change)

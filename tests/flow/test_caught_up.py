@@ -18,7 +18,7 @@ from bot.core.sheets import Bullets, Fields, Text
 from bot.core.states import Outcome, Phase, RunState, Status, TaskState
 from bot.core.task import Task
 from bot.steps.control.commands import MOST_LINES as LINES
-from bot.steps.decisions import decide, held_back
+from bot.steps.decisions import decide, is_held_back
 from bot.steps.talk.rules import MOST_LISTENERS
 from tests.flow.scenes import (
     ANN,
@@ -45,7 +45,7 @@ NOTHING = "Nothing was decided, finished or lost, and nothing waits for anybody.
 
 def catches_up(session: Session, minutes: int = 60, by: Person = ANN) -> list[Deed]:
     asks = commanded(Word.CATCH_UP).model_copy(update={"by": by, "at": later(60 * minutes)})
-    assert not held_back(session, asks)
+    assert not is_held_back(session, asks)
     return decide(session, asks)
 
 

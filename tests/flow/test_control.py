@@ -23,11 +23,11 @@ from bot.core.events import (
     Woken,
 )
 from bot.core.git import Removal, Scan
-from bot.core.llm import AI_SETTINGS
+from bot.core.llm import AI_SETTINGS_REQUIRED
 from bot.core.runs import Why
 from bot.core.session import Session
 from bot.core.states import Outcome, Phase, RunState, Status, TaskState
-from bot.steps.decisions import decide, due, held_back
+from bot.steps.decisions import decide, due, is_held_back
 from bot.steps.finish import afterwards
 from tests.flow.scenes import (
     asked,
@@ -122,11 +122,11 @@ def test_a_resumed_execution_stands_in_line_again_and_goes_on_with_the_same_conv
 def test_while_paused_everything_but_control_waits() -> None:
     session = asked()
     decide(session, pressed(Verb.STOP))
-    assert held_back(session, said("D1: yes"))
-    assert held_back(session, pressed(Verb.DEFAULTS))
-    assert not held_back(session, pressed(Verb.RESUME))
-    assert not held_back(session, commanded(Word.STATUS))
-    assert not held_back(session, Ticked(id="t", at=later()))
+    assert is_held_back(session, said("D1: yes"))
+    assert is_held_back(session, pressed(Verb.DEFAULTS))
+    assert not is_held_back(session, pressed(Verb.RESUME))
+    assert not is_held_back(session, commanded(Word.STATUS))
+    assert not is_held_back(session, Ticked(id="t", at=later()))
 
 
 def test_a_second_stop_says_that_there_is_nothing_to_stop() -> None:
@@ -185,7 +185,7 @@ def test_trouble_is_told_once_and_its_end_too() -> None:
 def test_where_settings_of_the_model_lack_the_card_leads_to_where_they_are_entered() -> None:
     session = surveyed()
     lacks = trouble("scan").model_copy(
-        update={"reason": AI_SETTINGS, "remedy": "Set OPENAI_MODEL."}
+        update={"reason": AI_SETTINGS_REQUIRED, "remedy": "Set OPENAI_MODEL."}
     )
     [card] = cards(decide(session, lacks))
     assert isinstance(card, ProblemCard)

@@ -22,7 +22,7 @@ from bot.core.people import Earlier, Thread
 from bot.core.session import Session
 from bot.core.states import IntentStatus, Phase, RunState, Status, TaskState
 from bot.steps.decisions import decide, due
-from bot.steps.plan import MOST_CONTINUES
+from bot.steps.plan import MAX_ROUNDS
 from tests.fields import put
 from tests.flow.scenes import (
     ANN,
@@ -272,7 +272,7 @@ def test_thanks_are_no_request() -> None:
 @pytest.mark.parametrize(
     "session",
     [
-        finished(ending__rounds=MOST_CONTINUES),
+        finished(ending__rounds=MAX_ROUNDS),
         finished(status=Status.DISCARDED),
         finished(tasks=[]),
     ],

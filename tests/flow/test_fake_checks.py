@@ -189,10 +189,10 @@ def test_accepted_deletions_hold_for_all_that_builds_on_them_and_for_nothing_els
     third.dependencies = ("id-T002",)
     session = seen_at_base(first, second, third, other)
     [card] = needs(looked(session, work("feat: x"), GONE))
-    assert verify.accepted(session, first) == []
+    assert verify.accepted_flags(session, first) == []
     decide(session, press(card, Verb.ACCEPT))
-    accepted = [verify.accepted(session, one) for one in session.tasks]
+    accepted = [verify.accepted_flags(session, one) for one in session.tasks]
     assert accepted == [[GONE], [GONE], [GONE], []]
     assert first.work
     first.work = first.work.model_copy(update={"head": "f" * 40})
-    assert verify.accepted(session, third) == []
+    assert verify.accepted_flags(session, third) == []

@@ -9,7 +9,7 @@ from bot.core.runs import Why
 from bot.core.session import Session
 from bot.core.states import Outcome, RunState, TaskState
 from bot.core.task import Hold, Task
-from bot.steps.blocked.rules import MOST_HINT
+from bot.steps.blocked.rules import MAX_HINT_CHARS
 from bot.steps.decisions import decide, due
 from bot.steps.execute.instruction import instruction
 from tests.flow.scenes import (
@@ -53,7 +53,7 @@ def told(session: Session) -> str:
     """What the agent at work reads."""
     one = session.tasks[0]
     assert one.run
-    return instruction(session, one, one.run, marked=False)
+    return instruction(session, one, one.run, needs_marker=False)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_a_hint_about_no_task_does_nothing() -> None:
 def test_a_hint_is_bounded() -> None:
     session = session_of(held(TaskState.FAILED))
     hints(session, "x" * 50_000)
-    assert told(session).count("x") < MOST_HINT + 100
+    assert told(session).count("x") < MAX_HINT_CHARS + 100
 
 
 def test_a_hint_given_before_its_turn_comes_waits_with_the_task() -> None:

@@ -25,7 +25,7 @@ def told(task: Task, *others: Task, marked: bool = False, **changes: object) -> 
     answered = question(1, answer="JWT")
     session.intent = session.intent.model_copy(update={"clarifications": (answered, question(2))})
     assert task.run
-    return instruction(session, task, task.run.model_copy(update=changes), marked=marked)
+    return instruction(session, task, task.run.model_copy(update=changes), needs_marker=marked)
 
 
 @pytest.mark.covers(
@@ -109,7 +109,7 @@ def test_the_main_checkout_is_never_named_even_in_what_tests_print() -> None:
 def test_a_session_without_a_scan_or_decisions_has_an_instruction_all_the_same() -> None:
     session: Session = executing(task("T001", runs=[run("T001", 1)]))
     session.repository.scan = None
-    assert instruction(session, session.tasks[0], run("T001", 1), marked=False).startswith(
+    assert instruction(session, session.tasks[0], run("T001", 1), needs_marker=False).startswith(
         "# Task T001: Task T001"
     )
 
@@ -121,7 +121,7 @@ def test_an_investigation_is_told_to_report_and_not_to_test_or_commit() -> None:
     one = running("T001", type=TaskType.INVESTIGATION)
     session = executing(one)
     assert one.run
-    text = instruction(session, one, one.run, marked=False, report=REPORT)
+    text = instruction(session, one, one.run, needs_marker=False, report=REPORT)
     assert f"\n{REPORT}\n" in text
     assert "no tests, no commits" in text
     for of_code in ("failing test", "Commit all your work", "When everything is committed"):

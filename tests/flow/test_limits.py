@@ -19,7 +19,7 @@ from bot.core.task import Hold, Task
 from bot.steps import plan
 from bot.steps.blocked import limits
 from bot.steps.decisions import decide, due
-from bot.steps.messages import seconds_of
+from bot.steps.messages import seconds_worked_on
 from tests.flow.scenes import (
     HOSTED,
     T0,
@@ -364,7 +364,7 @@ def test_the_time_of_a_task_stands_still_while_it_waits_for_a_person() -> None:
         return T0 + timedelta(minutes=minutes)
 
     def seconds(minutes: int) -> int | None:
-        return seconds_of(session.tasks[0], at(minutes))
+        return seconds_worked_on(session.tasks[0], at(minutes))
 
     asks = DialogOpened(id="d", at=at(5), answers="await:T001-r1", run_id="T001-r1", dialog=YES_NO)
     decide(session, asks)
@@ -378,7 +378,7 @@ def test_the_time_of_a_task_stands_still_while_it_waits_for_a_person() -> None:
     assert seconds(160) == 600
     decide(session, pressed(Verb.RESUME).model_copy(update={"at": at(170)}))
     assert seconds(170) == 600
-    assert limits.worked(session.tasks[0], at(170)) == 600
+    assert limits.seconds_worked(session.tasks[0], at(170)) == 600
 
 
 def test_the_time_of_a_task_that_is_taken_up_again_after_a_review_leaves_the_review_out() -> None:
@@ -386,8 +386,8 @@ def test_the_time_of_a_task_that_is_taken_up_again_after_a_review_leaves_the_rev
     done.state = TaskState.COMPLETED
     session = executing(done, running("T002"))
     decide(session, tick(later(700)))
-    assert seconds_of(done, later(90_000)) == 600
+    assert seconds_worked_on(done, later(90_000)) == 600
     done.state, done.completed_at = TaskState.VERIFYING, None
     decide(session, tick(later(90_000)))
     decide(session, tick(later(90_060)))
-    assert seconds_of(done, later(90_060)) == 660
+    assert seconds_worked_on(done, later(90_060)) == 660

@@ -13,7 +13,7 @@ from bot.core.session import Session
 from bot.core.sheets import Tone
 from bot.core.states import Phase, Status, TaskState
 from bot.core.talk import Feedback, WordKind
-from bot.steps.decisions import decide, due, held_back
+from bot.steps.decisions import decide, due, is_held_back
 from bot.steps.talk.rules import MOST_LISTENERS, VERBOSITY_SET
 from tests.flow.scenes import (
     ANN,
@@ -205,7 +205,7 @@ def test_whatever_is_done_besides_showing_is_done_in_a_quiet_thread_too() -> Non
 def test_a_log_is_shown_to_the_one_who_presses_and_never_to_the_thread(status: Status) -> None:
     session = over(status)
     event = pressed(Verb.LOG, "T001", by=BEA)
-    assert not held_back(session, event)
+    assert not is_held_back(session, event)
     before = session.model_copy(update={"updated_at": event.at})
     deeds = decide(session, event)
     assert deeds == [ShowLogs(about=event.id, task="T001", level="full", to=BEA)]

@@ -95,7 +95,7 @@ def of(one: Task) -> PullRequest:
 
 
 def shown(session: Session) -> list[Deed]:
-    return list(pull_cards.card(session))
+    return list(pull_cards.pulls_card(session))
 
 
 def tried(session: Session, number: int, done: MergeTried) -> list[Deed]:
@@ -451,7 +451,7 @@ def test_what_somebody_has_pushed_to_is_merged_by_people_and_says_so() -> None:
     card = pulls_card(shown(session))
     assert "pushed" in card.pulls[0].state
     assert Verb.MERGE_PULL not in verbs(card)
-    decide(session, pressed(Verb.MERGE_PULL, pull_cards.about_one(session.tasks[0])))
+    decide(session, pressed(Verb.MERGE_PULL, pull_cards.pull_button_target(session.tasks[0])))
     assert "merge_pull" not in kinds(session)
 
 
@@ -502,7 +502,7 @@ def test_who_wants_it_merged_without_checks_gets_it_merged_at_that_head_alone() 
     assert "merge_pull" not in kinds(session), "now there are some: they must pass"
     look(session, failing(7))
     mended(session, "2" * 40)
-    decide(session, pressed(Verb.MERGE_PULL, pull_cards.about_one(session.tasks[0])))
+    decide(session, pressed(Verb.MERGE_PULL, pull_cards.pull_button_target(session.tasks[0])))
     order = ordered(session, "merge_pull")
     assert isinstance(order, MergePull)
     assert not order.anyway
@@ -861,7 +861,7 @@ def change_of(*keys: str, stage: ChangeStage = ChangeStage.AWAITING) -> Change:
 
 
 def confirmed(session: Session, change: Change, drop: tuple[str, ...] = ()) -> None:
-    list(change_effects.hold_touched(session, change, later()))
+    list(change_effects.hold_affected(session, change, later()))
     held = session.change
     assert held
     drafts = tuple(
@@ -869,7 +869,7 @@ def confirmed(session: Session, change: Change, drop: tuple[str, ...] = ()) -> N
         for draft in drafts_of(session.tasks)
         if draft.key not in drop
     )
-    change_effects.take_over(session, held.model_copy(update={"drafts": drafts}), later())
+    change_effects.apply_change(session, held.model_copy(update={"drafts": drafts}), later())
     session.change = None
 
 
@@ -888,7 +888,7 @@ def test_a_change_that_is_forgotten_loses_nothing_that_was_still_to_be_told() ->
     session = finishing()
     look(session, failing(7))
     session.change = change_of("T001")
-    list(change_effects.hold_touched(session, session.change, later()))
+    list(change_effects.hold_affected(session, session.change, later()))
     change_effects.release(session, ["id-T001"])
     session.change = None
     gets_place(session)
@@ -931,7 +931,7 @@ def test_a_pull_request_that_could_not_be_made_is_tried_again_after_a_change_was
 ):
     session = delivering(shipped("T001", 7, state=TaskState.INTEGRATING, pull_problem="No."))
     session.change = change_of("T001")
-    list(change_effects.hold_touched(session, session.change, later()))
+    list(change_effects.hold_affected(session, session.change, later()))
     change_effects.release(session, ["id-T001"])
     assert session.tasks[0].pull_problem == "No."
 
@@ -983,7 +983,7 @@ def test_a_dependent_has_no_button_though_it_is_no_draft() -> None:
     session = stacked()
     look(session, pull(9, ci=CiState.PASSED))
     merges = [c for c in pulls_card(shown(session)).choices if c.verb is Verb.MERGE_PULL]
-    assert [choice.about for choice in merges] == [pull_cards.about_one(session.tasks[0])]
+    assert [choice.about for choice in merges] == [pull_cards.pull_button_target(session.tasks[0])]
 
 
 def test_what_goes_back_says_on_the_card_that_it_is_worked_on() -> None:

@@ -11,7 +11,7 @@ from bot.core.events import Commanded, OrderFailed, Relinked
 from bot.core.runs import Why
 from bot.core.session import Session
 from bot.core.states import Status, TaskState
-from bot.steps.decisions import decide, due, held_back
+from bot.steps.decisions import decide, due, is_held_back
 from tests.flow.scenes import ANN, cards, commanded, executing, later, pressed, running, whispers
 
 GONE = OrderFailed(
@@ -60,7 +60,7 @@ def test_the_session_is_paused_and_says_what_it_misses_and_how_it_goes_on() -> N
 
 def test_that_others_miss_it_too_is_not_kept_for_later() -> None:
     session = missed()
-    assert not held_back(session, GONE)
+    assert not is_held_back(session, GONE)
     assert decide(session, GONE) == []
     assert session.control.stops == 1
 

@@ -189,9 +189,9 @@ def test_a_task_and_what_it_was_cut_into_are_cut_three_times_in_all() -> None:
     ]
     part = task("T009", original="id-T001", parent="id-T002", counters=Counters(replans=1))
     session = executing(*old, part)
-    assert not next_step.may_be_cut(session, part)
+    assert not next_step.may_be_split(session, part)
     session.tasks.remove(old[2])
-    assert next_step.may_be_cut(session, part)
+    assert next_step.may_be_split(session, part)
 
 
 def test_the_judge_may_ask_for_a_cut_and_beyond_the_bound_a_person_is_asked() -> None:
@@ -208,11 +208,11 @@ def test_the_judge_may_ask_for_a_cut_and_beyond_the_bound_a_person_is_asked() ->
 def test_what_people_see_or_others_have_built_upon_is_not_cut() -> None:
     alone, done = task("T001"), shipped("T002", 7)
     session = delivering(alone, done)
-    assert next_step.may_be_cut(session, alone)
-    assert not next_step.may_be_cut(session, done)
+    assert next_step.may_be_split(session, alone)
+    assert not next_step.may_be_split(session, done)
     session.tasks.append(running("T003", dependencies=("id-T001",)))
-    assert not next_step.may_be_cut(session, alone)
-    assert not next_step.may_be_cut(session, task("T004", type=TaskType.INTEGRATION))
+    assert not next_step.may_be_split(session, alone)
+    assert not next_step.may_be_split(session, task("T004", type=TaskType.INTEGRATION))
 
 
 def test_a_change_that_puts_it_differently_takes_the_cut_back() -> None:
@@ -226,13 +226,13 @@ def test_a_change_that_puts_it_differently_takes_the_cut_back() -> None:
         stage=ChangeStage.AWAITING,
         affected=(Affected(task_id="id-T001", why="w"),),
     )
-    deeds = list(change_effects.hold_touched(session, change, later()))
+    deeds = list(change_effects.hold_affected(session, change, later()))
     held = session.change
     assert held
     assert not any(isinstance(deed, StopRun) for deed in deeds)
     [draft] = drafts_of(session.tasks)
     drafts = (draft.model_copy(update={"description": "only read"}),)
-    change_effects.take_over(session, held.model_copy(update={"drafts": drafts}), later())
+    change_effects.apply_change(session, held.model_copy(update={"drafts": drafts}), later())
     [one] = session.tasks
     assert one.state is TaskState.NEEDS_CONTINUATION
     assert one.replan_reason == ""
@@ -248,7 +248,7 @@ def test_a_change_that_is_forgotten_lets_the_cut_go_on() -> None:
         revision=2,
         affected=(Affected(task_id="id-T001", why="w"),),
     )
-    list(change_effects.hold_touched(session, change, later()))
+    list(change_effects.hold_affected(session, change, later()))
     change_effects.release(session, ["id-T001"])
     session.change = None
     assert kinds(session) == ["replan_task"]

@@ -10,7 +10,15 @@ from bot.core.choices import Verb
 from bot.core.events import DocumentsCommitted, DocumentWritten, PlanAnalysed
 from bot.core.intent import Risk
 from bot.core.people import Person
-from bot.core.plan import Analysis, Covered, Document, DocumentKind, Finding, Policy, Severity
+from bot.core.plan import (
+    Analysis,
+    Document,
+    DocumentKind,
+    Finding,
+    Policy,
+    RequirementCoverage,
+    Severity,
+)
 from bot.core.session import Session
 from bot.core.spec_kit.drafts import TaskDraft
 from bot.core.states import Phase
@@ -33,7 +41,7 @@ CRITICAL = Analysis(
         Finding(id="C1", severity=Severity.CRITICAL, category="constitution", summary="no tests"),
     )
 )
-FINE = Analysis(coverage=(Covered(requirement="FR-001", tasks=("T001",)),))
+FINE = Analysis(coverage=(RequirementCoverage(requirement="FR-001", tasks=("T001",)),))
 
 
 def specifying(risk: Risk | None = None) -> Session:

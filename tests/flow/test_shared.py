@@ -133,7 +133,7 @@ def blocked_last(*, begun: bool) -> tuple[Session, list[Deed]]:
     session.tasks[1].runs.clear()
     session.tasks[1].state = TaskState.BLOCKED
     session.tasks[1].blocked = "no"
-    return session, list(blocked.waiting(session))
+    return session, list(blocked.waiting_task_cards(session))
 
 
 def test_where_the_last_is_left_out_before_it_began_the_one_before_it_makes_the_pull_request() -> (
@@ -159,7 +159,7 @@ def test_who_is_at_work_before_it_on_the_branch_goes_on_undisturbed() -> None:
         running("T001", work=work("feat: x")), task("T002", TaskState.FAILED, blocked="x")
     )
     session = delivering(first, second)
-    [card] = needs(list(blocked.waiting(session)))
+    [card] = needs(list(blocked.waiting_task_cards(session)))
     decide(session, press(card, Verb.SKIP))
     assert first.state is TaskState.RUNNING
 
@@ -177,7 +177,7 @@ def test_who_has_not_begun_does_not_go_on_with_the_branch_of_a_task_that_was_lef
         task("T002"),
     )
     session = delivering(first, second)
-    [card] = needs(list(blocked.waiting(session)))
+    [card] = needs(list(blocked.waiting_task_cards(session)))
     decide(session, press(card, Verb.SKIP))
     assert second.workspace is None
     if not session.queue.has_place:
@@ -256,7 +256,7 @@ def test_nobody_starts_in_a_worktree_into_which_the_base_is_being_merged() -> No
 
 def test_a_task_others_have_built_upon_is_not_cut() -> None:
     first, second = sharing(verifying("T001"), running("T002"))
-    assert not next_step.may_be_cut(delivering(first, second), first)
+    assert not next_step.may_be_split(delivering(first, second), first)
 
 
 def test_one_branch_is_one_pull_request_in_the_session() -> None:

@@ -291,8 +291,8 @@ def stacked() -> Session:
 @pytest.mark.covers("O-I1a")
 def test_a_dependent_depends_on_the_open_pull_requests_below_it_however_far() -> None:
     session = stacked()
-    assert ship.depends_on(session, session.tasks[2]) == (7,)
-    assert ship.depends_on(session, session.tasks[0]) == ()
+    assert ship.open_dependency_pulls(session, session.tasks[2]) == (7,)
+    assert ship.open_dependency_pulls(session, session.tasks[0]) == ()
 
 
 @pytest.mark.parametrize(
@@ -305,7 +305,7 @@ def test_what_nobody_waits_for_any_more_holds_no_dependent(changes: dict[str, ob
     first = session.tasks[0]
     assert first.pull_request
     first.pull_request = first.pull_request.model_copy(update=changes)
-    assert ship.depends_on(session, session.tasks[2]) == ()
+    assert ship.open_dependency_pulls(session, session.tasks[2]) == ()
 
 
 def test_a_draft_is_called_one() -> None:

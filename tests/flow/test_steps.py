@@ -205,4 +205,4 @@ def test_going_in_circles_is_brought_before_a_person() -> None:
 def test_circles_are_steps_without_end_patterns_that_repeat_and_the_same_words(
     past: list[str], kind: str, happened: str, circling: bool
 ) -> None:
-    assert bool(next_step.why_in_circles(past, kind, happened)) is circling
+    assert bool(next_step.why_stuck(past, kind, happened)) is circling

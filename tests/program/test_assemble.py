@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from adapters.log import LogFile
-from bot.cli.assemble import Plan, running_desk
+from bot.cli.assemble import AssemblyOptions, running_desk
 from bot.core.gate import Gate
 from bot.core.world import Rules, World
 from tests.program.environment import Given
@@ -36,7 +36,9 @@ async def rules_by(given: Given, **environ: str) -> Rules:
         return world
 
     gate = Gate({})
-    async with running_desk(Plan(current=lambda: settings, chats={}, gate=gate, through=look)):
+    async with running_desk(
+        AssemblyOptions(current=lambda: settings, chats={}, gate=gate, through=look)
+    ):
         return seen[0].rules
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.cli.chats import comes_into, configured_chats
+from bot.cli.chats import accepts_invitation, configured_chats
 from bot.core.errors import SettingsError
 from bot.core.gate import Door
 from bot.core.people import Role
@@ -149,7 +149,7 @@ def test_the_bot_is_at_home_in_the_places_of_the_list_alone(given: Given) -> Non
 def test_an_invitation_is_followed_into_listed_rooms_by_listed_people(
     given: Given, inviter: str, room: str, direct: bool, comes: bool
 ) -> None:
-    assert comes_into(door(given, "matrix"), inviter, room, direct) is comes
+    assert accepts_invitation(door(given, "matrix"), inviter, room, direct) is comes
 
 
 def test_nobody_is_followed_into_a_conversation_of_two_where_those_are_not_listed(
@@ -157,7 +157,9 @@ def test_nobody_is_followed_into_a_conversation_of_two_where_those_are_not_liste
 ) -> None:
     listed = door(given, "matrix").places or frozenset()
     rooms_only = Door(dict.fromkeys(Role, PEOPLE["matrix"]), listed - {"dm"})
-    assert not comes_into(rooms_only, "@mika:example.org", "!other:example.org", direct=True)
+    assert not accepts_invitation(
+        rooms_only, "@mika:example.org", "!other:example.org", direct=True
+    )
 
 
 @pytest.mark.parametrize(

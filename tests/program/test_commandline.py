@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.arguments import ERROR, PROJECT_MODES, parsed, repl_options
+from bot.cli.arguments import PROJECT_MODES, USAGE_ERROR_CODE, parse_arguments, repl_options
 from bot.core.console import ExitCode, ProjectMode
 
 
@@ -28,7 +28,7 @@ def test_wrong_arguments_are_an_error_that_says_what_to_do(
     arguments: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        parsed(arguments)
+        parse_arguments(arguments)
     assert ended.value.code == 1, "2 says that work is not complete"
     shown = capsys.readouterr().err
     assert told in shown
@@ -55,7 +55,7 @@ def test_every_help_tells_something_and_fits_a_terminal(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        parsed([*filter(None, (command,)), "--help"])
+        parse_arguments([*filter(None, (command,)), "--help"])
     assert ended.value.code == 0
     shown = capsys.readouterr().out
     assert max(map(len, shown.splitlines())) <= 120
@@ -64,24 +64,26 @@ def test_every_help_tells_something_and_fits_a_terminal(
 
 def test_a_request_in_another_encoding_can_be_sent_all_the_same() -> None:
     """Python keeps bytes that are no UTF-8 as halves of characters, which nothing takes that writes them."""
-    said = parsed(["run", os.fsdecode("追加".encode("shift-jis") + b" dark mode")]).instruction
+    said = parse_arguments(
+        ["run", os.fsdecode("追加".encode("shift-jis") + b" dark mode")]
+    ).instruction
     assert said.endswith(" dark mode")
     assert said.encode()
 
 
 def test_what_the_arguments_say_without_the_models_is_what_the_models_say() -> None:
     assert set(PROJECT_MODES) == {mode.value for mode in ProjectMode}
-    assert ERROR == ExitCode.ERROR
+    assert USAGE_ERROR_CODE == ExitCode.ERROR
 
 
 def test_what_was_not_said_is_left_to_what_follows() -> None:
-    said_nothing = repl_options(parsed(["console"]))
+    said_nothing = repl_options(parse_arguments(["console"]))
     assert (said_nothing.wait, said_nothing.exit_on_eof, said_nothing.project_mode) == (
         None,
         None,
         None,
     )
-    assert repl_options(parsed(["console", "--no-wait"])).wait is False
+    assert repl_options(parse_arguments(["console", "--no-wait"])).wait is False
 
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.doctor import CheckResult, look
+from bot.cli.doctor import CheckResult, run_checks
 from bot.core.masking import LearningMasker
 from tests.beds.slack import APP_TOKEN, BOT_TOKEN, MIKA, PUBLIC, TEAM, SlackBed
 from tests.beds.synapse import Homeserver, People
@@ -260,7 +260,7 @@ def of_slack(bed: SlackBed) -> dict[str, str]:
 
 
 async def row(given: Given, what: str, **environ: str) -> CheckResult:
-    looked = look(given(**environ), LearningMasker({}))
+    looked = run_checks(given(**environ), LearningMasker({}))
     (found,) = [one async for one in looked if one.what == what]
     return found
 

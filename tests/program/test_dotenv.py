@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.read_settings import refuse_foreign
+from bot.cli.read_settings import refuse_tracked_env_file
 from bot.core.errors import SettingsError
 from tests.adapters.git.worlds import git, new_repository
 from tests.test_house import ROOT
@@ -27,7 +27,7 @@ def test_settings_in_a_repository_of_somebody_else_are_refused(tmp_path: Path) -
     top = new_repository(tmp_path / "top", {".env": "OPENAI_BASE_URL=https://elsewhere.example\n"})
     given_away(top)
     with pytest.raises(SettingsError, match="part of the repository"):
-        refuse_foreign(top / ".env")
+        refuse_tracked_env_file(top / ".env")
 
 
 @pytest.mark.parametrize("whose", [os.getuid(), SOMEBODY])
@@ -38,14 +38,14 @@ def test_settings_beside_a_repository_are_the_operators(tmp_path: Path, whose: i
     if whose == SOMEBODY:
         given_away(top)
     (top / ".env").write_text("")
-    refuse_foreign(top / ".env")
+    refuse_tracked_env_file(top / ".env")
 
 
 def test_settings_that_git_tracks_are_refused(tmp_path: Path) -> None:
     top = new_repository(tmp_path / "top", {".env": ""})
     assert git(top, "ls-files") == ".env"
     with pytest.raises(SettingsError, match="part of the repository"):
-        refuse_foreign(top / ".env")
+        refuse_tracked_env_file(top / ".env")
 
 
 def test_every_command_starts_in_spite_of_a_line_that_cannot_be_read(tmp_path: Path) -> None:

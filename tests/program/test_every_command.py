@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.arguments import parsed
+from bot.cli.arguments import parse_arguments
 from tests.program.test_scripts import Bench
 from tests.test_house import ROOT
 
@@ -95,7 +95,7 @@ def kept(home: Path) -> dict[str, int]:
 
 def test_these_are_all_commands_there_are(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        parsed(["--help"])
+        parse_arguments(["--help"])
     told = re.findall(r"^    (\w+) ", capsys.readouterr().out, re.MULTILINE)
     assert set(told) == {words[0] for words in COMMANDS}
 

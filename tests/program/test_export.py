@@ -16,7 +16,7 @@ import pytest
 
 from adapters.store import JournalStore
 from adapters.store.session_archive import HISTORY, MANIFEST, open_archive
-from bot.cli.archives import replay, replayed, write
+from bot.cli.archives import replay, replay_history, write_archive
 from bot.core.choices import Word
 from bot.core.errors import BotError, Refused
 from bot.core.masking import Masker
@@ -49,7 +49,7 @@ async def lived(home: Path) -> str:
 async def archive(tmp_path: Path) -> Path:
     session = await lived(tmp_path / "home")
     path = tmp_path / "session.tar.gz"
-    write(tmp_path / "home", session[:8], path, MASKER)
+    write_archive(tmp_path / "home", session[:8], path, MASKER)
     return path
 
 
@@ -102,14 +102,14 @@ async def test_it_is_for_its_owner_alone_and_overwrites_nothing(
     assert mode(archive) == 0o600
     [session] = [p.stem for p in (tmp_path / "home" / "sessions").glob("*.json")]
     with pytest.raises(Refused, match="is there already"):
-        write(tmp_path / "home", session, archive, MASKER)
+        write_archive(tmp_path / "home", session, archive, MASKER)
 
 
 async def test_on_a_full_disk_no_half_of_it_stays_in_the_way(tmp_path: Path) -> None:
     session, path = await lived(tmp_path / "home"), tmp_path / "session.tar.gz"
     with files_no_larger_than(1000), pytest.raises(Refused, match="cannot be written"):
-        write(tmp_path / "home", session, path, MASKER)
-    write(tmp_path / "home", session, path, MASKER)
+        write_archive(tmp_path / "home", session, path, MASKER)
+    write_archive(tmp_path / "home", session, path, MASKER)
     open_archive(path)
 
 
@@ -121,7 +121,7 @@ async def test_what_somebody_has_led_elsewhere_is_no_part_of_it(tmp_path: Path) 
     logs.mkdir(parents=True)
     (logs / "one.json").write_text("{}")
     (logs / "more.json").symlink_to(secret)
-    write(tmp_path / "home", session, tmp_path / "session.tar.gz", MASKER)
+    write_archive(tmp_path / "home", session, tmp_path / "session.tar.gz", MASKER)
     told = unpacked(tmp_path / "session.tar.gz")
     assert [name for name in told if name.startswith("logs/")] == ["logs/one.json"]
 
@@ -162,14 +162,14 @@ async def test_another_outcome_is_told_with_its_step(archive: Path) -> None:
     at = next(n for n, step in enumerate(steps) if step.event.kind == "run_ended")
     wrong = steps[at].stand.model_copy(update={"tasks": {"T001": "Failed"}})
     steps[at] = steps[at].model_copy(update={"stand": wrong})
-    found = replayed(EventHistory(start=history.start, steps=tuple(steps)))
+    found = replay_history(EventHistory(start=history.start, steps=tuple(steps)))
     assert found.difference.startswith(f"Step {at + 1} (run_ended): task T001 was Failed, and is")
 
 
 async def test_another_order_is_told_too(archive: Path) -> None:
     _, history = open_archive(archive)
     first = history.steps[0].model_copy(update={"orders": ("scan",)})
-    found = replayed(EventHistory(start=history.start, steps=(first,)))
+    found = replay_history(EventHistory(start=history.start, steps=(first,)))
     assert "it orders survey; it does not order scan" in found.difference
 
 
@@ -284,7 +284,7 @@ async def test_half_an_archive_is_refused(archive: Path, tmp_path: Path) -> None
 
 def test_an_unknown_session_is_told(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="no such session"):
-        write(tmp_path, "12345678", None, MASKER)
+        write_archive(tmp_path, "12345678", None, MASKER)
 
 
 async def test_a_replay_that_differs_ends_with_an_error(archive: Path) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.assemble import Plan, running_desk
-from bot.cli.process import CANARY, canary, refuse_open, search_whole_paths
+from bot.cli.assemble import AssemblyOptions, running_desk
+from bot.cli.process import CANARY, canary_in_environment, clean_search_path, require_private_home
 from bot.core.errors import SettingsError
 from bot.core.gate import Gate
 from bot.core.world import World
@@ -86,24 +86,24 @@ def test_a_folder_of_the_home_that_is_somebody_elses_is_named_with_what_to_do(
 def test_a_repository_never_says_which_program_is_meant(monkeypatch: pytest.MonkeyPatch) -> None:
     entries = "/usr/bin:.::node_modules/.bin:/home/ann/.worktrees/agent-x/bin:/opt/tools"
     monkeypatch.setenv("PATH", entries)
-    search_whole_paths()
+    clean_search_path()
     assert os.environ["PATH"] == "/usr/bin:/opt/tools"
 
 
 def test_a_home_that_others_can_read_is_refused_with_how_it_is_mended(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir(mode=0o755)
-    refuse_open(home)
+    require_private_home(home)
     (home / "index.json").touch(0o600)
-    refuse_open(home)
+    require_private_home(home)
     (home / "audit.jsonl").touch()
     (home / "audit.jsonl").chmod(0o640)
     with pytest.raises(SettingsError, match=f"chmod -R go-rwx {home}") as told:
-        refuse_open(home)
+        require_private_home(home)
     assert "audit.jsonl" in str(told.value)
     assert "index.json" not in str(told.value)
     home.chmod(0o700)
-    refuse_open(home)
+    require_private_home(home)
 
 
 async def test_the_bot_does_not_start_on_such_a_home(given: Given, tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ async def test_the_bot_does_not_start_on_such_a_home(given: Given, tmp_path: Pat
     settings.gwt_home.mkdir(mode=0o755)
     (settings.gwt_home / "sessions").mkdir(mode=0o755)
     with pytest.raises(SettingsError, match="can be read by others"):
-        async with running_desk(Plan(current=lambda: settings, chats={}, gate=Gate({}))):
+        async with running_desk(AssemblyOptions(current=lambda: settings, chats={}, gate=Gate({}))):
             pass
     assert not (settings.gwt_home / "lock").exists()
     assert tmp_path in settings.gwt_home.parents
@@ -129,7 +129,7 @@ async def test_every_start_has_a_canary_of_its_own_which_is_masked(
         return world
 
     for _ in range(2):
-        plan = Plan(current=lambda: settings, chats={}, gate=Gate({}), through=look)
+        plan = AssemblyOptions(current=lambda: settings, chats={}, gate=Gate({}), through=look)
         async with running_desk(plan):
             pass
     assert len(set(seen)) == 2
@@ -138,6 +138,6 @@ async def test_every_start_has_a_canary_of_its_own_which_is_masked(
 
 def test_a_canary_that_was_set_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CANARY, "of-the-tests")
-    with canary(os.environ) as environ:
+    with canary_in_environment(os.environ) as environ:
         assert environ[CANARY] == os.environ[CANARY] == "of-the-tests"
     assert os.environ[CANARY] == "of-the-tests"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.models import ChosenLlm, access
+from bot.cli.models import ChosenLlm, llm_access
 from bot.core.errors import SettingsError, Unavailable
 from bot.core.llm import Usage
 from bot.core.masking import LearningMasker
@@ -57,7 +57,7 @@ def test_a_preset_knows_its_address_and_its_key(
     given: Given, settings: dict[str, str], url: str, key: str
 ) -> None:
     keys = {"OPENAI_API_KEY": OPENAI, "ANTHROPIC_API_KEY": ANTHROPIC}
-    found = access(given(**{"OPENAI_MODEL": "m-1", **keys, **settings}))
+    found = llm_access(given(**{"OPENAI_MODEL": "m-1", **keys, **settings}))
     assert (found.base_url, found.model, found.api_key) == (url, "m-1", key)
     assert found.key_setting == ("ANTHROPIC_API_KEY" if key == ANTHROPIC else "OPENAI_API_KEY")
 
@@ -89,7 +89,7 @@ def test_what_is_missing_is_named_and_no_value_is(
     given: Given, settings: dict[str, str], named: list[str], unnamed: list[str]
 ) -> None:
     with pytest.raises(Unavailable, match="AI settings are required") as missing:
-        access(given(**settings))
+        llm_access(given(**settings))
     assert [name for name in named if name not in missing.value.remedy] == []
     assert [name for name in unnamed if name in missing.value.remedy] == []
     told = missing.value.reason + missing.value.remedy

@@ -20,7 +20,7 @@ from bot.core.masking import Masker
 from bot.core.people import Thread
 from bot.core.projections.records import Record
 from bot.core.projections.task_log_writer import TaskLogWriter
-from bot.core.rounds import OBSERVE_SECONDS, every_so_often, observe, tick
+from bot.core.rounds import OBSERVE_SECONDS, observe, run_periodically, tick
 from bot.core.states import Status
 from bot.core.world import Rules, World
 from tests.fakes.agents import FakeAgents
@@ -258,8 +258,8 @@ class Scene:
         self.desk = desk
         seconds = world.rules.progress_seconds
         async with asyncio.TaskGroup() as group:
-            group.create_task(every_so_often(world, seconds, tick, desk.actors))
-            group.create_task(every_so_often(world, OBSERVE_SECONDS, observe, desk.actors))
+            group.create_task(run_periodically(world, seconds, tick, desk.actors))
+            group.create_task(run_periodically(world, OBSERVE_SECONDS, observe, desk.actors))
 
     def crash(self) -> None:
         """kill -9: nothing of that life happens any more; another one begins after a while."""

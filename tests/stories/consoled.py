@@ -9,18 +9,20 @@ import asyncio
 
 from adapters.console.chat import ConsoleChat
 from bot.__main__ import until_terminated
-from bot.cli.assemble import Plan
-from bot.cli.console import talk
-from bot.cli.process import me
-from bot.cli.serve import gate_for
+from bot.cli.assemble import AssemblyOptions
+from bot.cli.console import run_local_console
+from bot.cli.process import local_person
+from bot.cli.serve import console_gate
 from tests.stories.served import current, stage
 
 
 async def run() -> None:
-    person = me()
+    person = local_person()
     chat = ConsoleChat(current().gwt_home, person)
-    gate = gate_for(person)
-    await talk(Plan(current=current, chats={"console": chat}, gate=gate, stage=stage()), chat)
+    gate = console_gate(person)
+    await run_local_console(
+        AssemblyOptions(current=current, chats={"console": chat}, gate=gate, stage=stage()), chat
+    )
 
 
 if __name__ == "__main__":

@@ -32,4 +32,4 @@ def through(world: World) -> World:
 
 
 if __name__ == "__main__":
-    asyncio.run(until_terminated(serve.at_work(current, stage(), through)))
+    asyncio.run(until_terminated(serve.run_bot(current, stage(), through)))

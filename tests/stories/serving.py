@@ -15,7 +15,7 @@ from pathlib import Path
 from adapters.demo.agent import UNTIL_PREFIX
 from adapters.demo.model import PlayedModel
 from adapters.demo.sample import make_sample
-from bot.cli.assemble import panes_of, socket_name
+from bot.cli.assemble import create_panes, socket_name
 from bot.core.session import Session
 from bot.settings import Settings
 from tests.beds import slack
@@ -182,7 +182,7 @@ class Serving:
         if self.alive:
             self.kill()
         settings = Settings.model_construct(gwt_home=self.home)
-        panes = panes_of(settings, str, stage())
+        panes = create_panes(settings, str, stage())
         await panes.kill_server()
         await panes.close()
 

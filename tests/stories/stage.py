@@ -16,7 +16,7 @@ from bot.core.cards import ApprovalCard
 from bot.core.choices import Command, Verb, Word
 from bot.core.desk import Desk
 from bot.core.events import Commanded, Pressed, Said
-from bot.core.gate import Gate, everyone_of
+from bot.core.gate import Gate, single_list_doors
 from bot.core.masking import Masker
 from bot.core.people import Thread
 from bot.core.projections.registry_writer import RegistryWriter
@@ -209,7 +209,7 @@ class Stage:
         self.home = "/home/bot"
         self.platform = "memory"
         self.more_chats: dict[str, MemoryChat] = {}
-        self.gate = Gate(everyone_of("memory", frozenset({ANNA.id})))
+        self.gate = Gate(single_list_doors("memory", frozenset({ANNA.id})))
         self.heard = 0
         self.desk: Desk | None = None
 

@@ -18,7 +18,7 @@ import pytest
 from adapters.demo.model import PlayedModel
 from adapters.demo.sample import make_sample
 from adapters.store import InstanceLock, JournalStore
-from bot.cli.assemble import panes_of
+from bot.cli.assemble import create_panes
 from bot.core.people import Thread
 from bot.core.projections.records import Record
 from bot.settings import Settings
@@ -149,7 +149,7 @@ class Console:
                 self._process.kill()
             await self._code()
         settings = Settings.model_construct(gwt_home=self.home)
-        panes = panes_of(settings, str, STAGE)
+        panes = create_panes(settings, str, STAGE)
         await panes.kill_server()
         await panes.close()
 

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-from bot.core.cards import Shown
+from bot.core.cards import CardBase
 from bot.core.layout import lay_out
 from bot.core.projections.records import Record
 from bot.core.session import Session
@@ -33,7 +33,7 @@ def plain(value: object) -> Json:  # noqa: C901 - one case per kind of value
             return value
         case datetime() | PurePath():
             return str(value)
-        case Shown():
+        case CardBase():
             return {"key": value.key, **plain(lay_out(cast("Any", value)))}
         case Session():
             return {"session": value.id}

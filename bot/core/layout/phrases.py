@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from bot.core.cards import Decided
+from bot.core.cards import CardDecision
 from bot.core.llm import Usage
 from bot.core.plan import Spread
 from bot.core.runs import AgentUsage
@@ -12,7 +12,7 @@ from bot.core.states import Phase, Status
 from bot.core.text import counted, date_time
 
 
-def spaced(state: str) -> str:
+def state_as_words(state: str) -> str:
     """Return a state's name as words: NeedsContinuation → Needs continuation."""
     return re.sub(r"(?<=[a-z])[A-Z]", lambda capital: f" {capital[0].lower()}", state)
 
@@ -32,14 +32,14 @@ def model_usage_in_words(usage: Usage) -> str:
     return f"{counted(usage.calls, 'model call')}, about {usage.tokens:,} tokens"
 
 
-def figures(spread: Spread, one: str, many: str) -> str:
+def spread_in_words(spread: Spread, one: str, many: str) -> str:
     """Return median and range in words: 14 min (9–31)."""
     median, low, high = (f"{round(n):,}" for n in (spread.median, spread.low, spread.high))
     told = f"{median} {one if median == '1' else many}"
     return told if low == high else f"{told} ({low}–{high})"
 
 
-def decided_by(decided: Decided) -> str:
+def decided_by(decided: CardDecision) -> str:
     return f"{decided.what} by {decided.by}, {date_time(decided.at)}"
 
 

@@ -20,7 +20,7 @@ from bot.core.cards import (
 from bot.core.layout.phrases import (
     decided_by,
     model_usage_in_words,
-    spaced,
+    state_as_words,
     state_in_words,
     usage_in_words,
 )
@@ -122,7 +122,7 @@ def _task_table(tasks: tuple[TaskLine, ...]) -> Table:
         (
             f"{STATE_MARKS.get(t.state, ' ')} {t.key}",
             t.name,
-            spaced(t.state),
+            state_as_words(t.state),
             duration(t.seconds),
             t.note,
         )

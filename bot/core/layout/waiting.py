@@ -20,7 +20,7 @@ from bot.core.cards import (
 )
 from bot.core.choices import Choice, Style, Verb
 from bot.core.intent import Question
-from bot.core.layout.phrases import decided_by, figures, model_usage_in_words
+from bot.core.layout.phrases import decided_by, model_usage_in_words, spread_in_words
 from bot.core.plan import Alteration, Analysis, Difference, Finding, Forecast, Severity
 from bot.core.sheets import Bullets, Code, Element, Fields, Pointer, Sheet, Table, Text, Tone
 from bot.core.text import capitalized, counted, date_time, first_few
@@ -28,9 +28,9 @@ from bot.core.text import capitalized, counted, date_time, first_few
 # The approval card: what a person should know of the plan, most important first. There is no approve button while the
 # plan has a critical finding.
 
-MOST_CHANGES = 30
+MAX_DIFFERENCE_LINES = 30
 """Lines of a difference. The documents themselves have the details."""
-MOST_FINDINGS = 8
+MAX_FINDINGS = 8
 """Findings shown in addition to the critical ones, which are all shown."""
 _WORST_FIRST = tuple(Severity)
 
@@ -42,17 +42,17 @@ def approval(card: ApprovalCard) -> Sheet:
     if card.decided:
         return Sheet(title=title, body=body, footer=decided_by(card.decided))
     if card.kept:
-        return _written(card, body)
+        return _spec_only_sheet(card, body)
     return Sheet(
         title=title,
         tone=Tone.NEEDS_YOU,
         body=(*body, *(Text(text=note) for note in _notes(card))),
         choices=tuple(_choices(card, card.offer or card.digest)),
-        footer=_promise(card),
+        footer=_footer(card),
     )
 
 
-def _written(card: ApprovalCard, body: tuple[Element, ...]) -> Sheet:
+def _spec_only_sheet(card: ApprovalCard, body: tuple[Element, ...]) -> Sheet:
     # The spec was all that was asked for, so the approve button is not the primary choice: Enter must not start the
     # work.
     note = f"It is kept in {card.kept}. Nothing runs, and nothing waits for you."
@@ -68,7 +68,7 @@ def _written(card: ApprovalCard, body: tuple[Element, ...]) -> Sheet:
 
 def _approve(card: ApprovalCard, style: Style) -> Choice:
     about = card.offer or card.digest
-    return Choice(label=_approving(card), verb=Verb.APPROVE, about=about, style=style)
+    return Choice(label=_approve_label(card), verb=Verb.APPROVE, about=about, style=style)
 
 
 def _request_changes(card: ApprovalCard, offer: str) -> Choice:
@@ -87,7 +87,9 @@ def _plan(card: ApprovalCard) -> Iterator[Element]:
     yield from _listed("What goes on", card.goes_on)
     if card.difference:
         since = f"Changed since revision {card.difference.since}"
-        yield from _listed(since, first_few(_changed(card.difference), MOST_CHANGES, "line"))
+        yield from _listed(
+            since, first_few(_changed(card.difference), MAX_DIFFERENCE_LINES, "line")
+        )
     rows = tuple(
         (f"✓ {t.key}" if t.done else t.key, t.name, ", ".join(t.after) or "–", t.agent)
         for t in card.tasks
@@ -106,10 +108,10 @@ def _listed(title: str, lines: tuple[str, ...]) -> tuple[Element, ...]:
 def _changed(difference: Difference) -> tuple[str, ...]:
     sections = [(one, f"{one.where} · {one.name}") for one in difference.sections]
     tasks = [(one, f"{one.where} {one.name}") for one in difference.tasks]
-    return tuple(line for one, name in (*sections, *tasks) for line in _altered(one, name))
+    return tuple(line for one, name in (*sections, *tasks) for line in _alteration_lines(one, name))
 
 
-def _altered(one: Alteration, name: str) -> Iterator[str]:
+def _alteration_lines(one: Alteration, name: str) -> Iterator[str]:
     """Yield what happened to a section or task, and its details on marked lines below."""
     yield f"{one.what}: {name}"
     yield from (f"↳ {detail}" for detail in one.details)
@@ -151,14 +153,14 @@ def _forecast(forecast: Forecast) -> str:
         (forecast.tasks, "task", "tasks"),
         (forecast.parallelism, "at once", "at once"),
     )
-    known = ", ".join(figures(spread, one, many) for spread, one, many in spreads if spread)
+    known = ", ".join(spread_in_words(spread, one, many) for spread, one, many in spreads if spread)
     return f"{counted(forecast.sessions, 'session')} so far" + (f": {known}" if known else "")
 
 
 def _findings(analysis: Analysis) -> tuple[str, ...]:
     found = sorted(analysis.findings, key=lambda f: _WORST_FIRST.index(f.severity))
     lines = tuple(_finding(one) for one in found)
-    return first_few(lines, len(analysis.critical) + MOST_FINDINGS, "finding")
+    return first_few(lines, len(analysis.critical) + MAX_FINDINGS, "finding")
 
 
 def _finding(one: Finding) -> str:
@@ -215,14 +217,14 @@ def _choices(card: ApprovalCard, offer: str) -> Iterator[Choice]:
     )
 
 
-def _approving(card: ApprovalCard) -> str:
+def _approve_label(card: ApprovalCard) -> str:
     label = "Run it" if card.dry_run else "Confirm" if card.edits_only else "Approve"
     if card.approvers > 1:
         return f"{label} ({len(card.approved_by) + 1} of {card.approvers})"
     return label
 
 
-def _promise(card: ApprovalCard) -> str:
+def _footer(card: ApprovalCard) -> str:
     digest = f"Digest {card.digest[:12]}."
     until = f" Valid until {date_time(card.expires)}." if card.expires else ""
     if _blocking(card):

@@ -172,7 +172,7 @@ class LearningMasker(Masker):
 # What looks like a secret: tokens by their shape, values by the label before them or by the command they are part of.
 
 _PASSES = 4
-_BY_LABEL = (
+_LABEL_MASK_NAMES = (
     "SERVICE_TOKEN",
     "AUTH_HEADER",
     "SET_COOKIE",
@@ -184,7 +184,7 @@ _BY_LABEL = (
     "GENERIC_SECRET",
 )
 """Names of label-based masks, the most specific first. They yield to the names of shape-based masks."""
-_RANK = {name: rank for rank, name in enumerate(_BY_LABEL, 1)}
+_RANK = {name: rank for rank, name in enumerate(_LABEL_MASK_NAMES, 1)}
 
 
 def mask_patterns(text: str) -> str:
@@ -228,12 +228,12 @@ def _merged(text: str, spans: Iterable[Span]) -> list[Span]:
     for span in sorted([*spans, *masks]):
         if merged and span.start < merged[-1].end:
             last = merged.pop()
-            span = Span(last.start, max(last.end, span.end), _sharper(last.name, span.name))
+            span = Span(last.start, max(last.end, span.end), _more_specific(last.name, span.name))
         merged.append(span)
     return [span for span in merged if span.name]
 
 
-def _sharper(one: str, other: str) -> str:
+def _more_specific(one: str, other: str) -> str:
     if not one or not other:
         return one or other
     return min(one, other, key=lambda name: _RANK.get(name, 0))
@@ -263,22 +263,22 @@ _FIRST_OF_NUMBER = re.compile(r"[+(02-9\uff10](?<![\w.+-].)")
 
 
 def mask_personal_data(text: str) -> str:
-    text = _without(text, "[MASKED:EMAIL]", _MAIL_ADDRESS, _mail_address)
-    return _without(text, "[MASKED:PHONE]", _PHONE_NUMBER, _phone_number)
+    text = _replace_matches(text, "[MASKED:EMAIL]", _MAIL_ADDRESS, _mail_address)
+    return _replace_matches(text, "[MASKED:PHONE]", _PHONE_NUMBER, _phone_number)
 
 
-def _without(
+def _replace_matches(
     text: str,
     mask: str,
-    glued: re.Pattern[str],
+    adjacent: re.Pattern[str],
     following: Callable[[str, int], re.Match[str] | None],
 ) -> str:
     """Replace all matches with `mask`. `adjacent` matches one that directly follows another, without a separator."""
     parts: list[str] = []
     done = at = 0
-    while match := (glued.match(text, at) if 0 < at == done else None) or following(text, at):
+    while match := (adjacent.match(text, at) if 0 < at == done else None) or following(text, at):
         at = match.end()
-        if glued is _MAIL_ADDRESS or _is_phone(match[0]):
+        if adjacent is _MAIL_ADDRESS or _is_phone(match[0]):
             parts += [text[done : match.start()], mask]
             done = at
     return "".join([*parts, text[done:]])

@@ -125,7 +125,7 @@ class KnownSecrets:
         for start, end in windows_around(
             (one.start() for one in _ESCAPE.finditer(window)), self._reach
         ):
-            unescaped = Rewritten(window[start:end], _ESCAPE, _meant)
+            unescaped = RewrittenText(window[start:end], _ESCAPE, _unescape)
             for view in self._views:
                 for span in view.found(unescaped.text):
                     yield unescaped.origin(span, start)
@@ -194,7 +194,7 @@ class _View:
             for piece in pieces & self._pieces.keys()
             for form in self._pieces[piece]
         }
-        hits = [(at, form) for form in wanted.values() for at in _places(view, form.bare)]
+        hits = [(at, form) for form in wanted.values() for at in _occurrences(view, form.bare)]
         if not hits:
             return
         where = _Positions(text, self._between)
@@ -207,7 +207,7 @@ class _View:
             yield Span(start, end, form.name)
 
 
-def _places(view: str, bare: str) -> Iterator[int]:
+def _occurrences(view: str, bare: str) -> Iterator[int]:
     at = view.find(bare)
     while at >= 0:
         yield at
@@ -232,7 +232,7 @@ class _Positions:
         return self._texts[run] + at - self._views[run]
 
 
-class Rewritten:
+class RewrittenText:
     """A text with replacements, which maps its indexes back to the original."""
 
     def __init__(
@@ -253,15 +253,15 @@ class Rewritten:
 
     def origin(self, span: Span, start: int = 0) -> Span:
         """Return the span in the original, which begins at `start`."""
-        first, last = self._after(span.start), self._after(span.end)
+        first, last = self._original_index(span.start), self._original_index(span.end)
         return Span(start + first, start + last, span.name)
 
-    def _after(self, at: int) -> int:
+    def _original_index(self, at: int) -> int:
         """Return the index in the original that corresponds to `at`."""
         return at + self._ahead[bisect_right(self._ends, at) - 1]
 
 
-def _meant(escape: re.Match[str]) -> str:
+def _unescape(escape: re.Match[str]) -> str:
     kind, code = escape.lastgroup, escape[escape.lastgroup] if escape.lastgroup else ""
     match kind:
         case "percent" | "x" | "u" | "entity":

@@ -53,7 +53,7 @@ _PASSWORD = re.compile(
     rf"pass|pwd|pw|psk|mnemonic|seed|pin|requirepass|masterauth|storepass|keypass|{_LATIN}|{_OTHER}"
 )
 _SECRET = re.compile(r"secrets?|tokens?|credentials?|samlresponse|assertion")
-_ANYWHERE = re.compile(r"pass(?:word|wd|phrase)|secret|token|credential|sess|storepass|keypass")
+_LABEL_SUFFIX = re.compile(r"pass(?:word|wd|phrase)|secret|token|credential|sess|storepass|keypass")
 """These count as a label also at the end of a longer word; many ordinary words end in the others."""
 _KIND_OF_KEY = re.compile(
     r"""(?: api | app | access | private | secret | auth | sign(?:ing)? | encrypt(?:ion)? | master | account | shared | preshared
@@ -95,7 +95,7 @@ def _label_strength(text: str, low: str, word: re.Match[str]) -> LabelStrength |
             return LabelStrength.SECRET
         if "public" in low[max(0, start - 7) : start]:
             return None
-    elif _ANYWHERE.match(called) or not called.isascii():
+    elif _LABEL_SUFFIX.match(called) or not called.isascii():
         if _PASSWORD.match(called):
             return LabelStrength.PASSWORD
         return LabelStrength.SECRET if _SECRET.match(called) else LabelStrength.WEAK
@@ -105,7 +105,7 @@ def _label_strength(text: str, low: str, word: re.Match[str]) -> LabelStrength |
     return LabelStrength.PASSWORD if _PASSWORD.match(called) else LabelStrength.WEAK
 
 
-_FOLLOWS = re.compile(
+_BEFORE_VALUE = re.compile(
     r"""\\{0,7}["'`*\])}]{0,3}[ \t\n\r]{0,8}[=:,(|│┃>：＝→—–?!{\["'`“-]|[ \t]|%|&quot;|は|</|\n"""
 )
 """What may come before a value. A cheap first test after a label: most labels are just a word."""
@@ -152,14 +152,14 @@ _COMPARED = {"==", "===", "!=", "!=="}
 
 
 def _values_behind(text: str, low: str, label: Label) -> Iterator[Span]:
-    if not _FOLLOWS.match(text, label.end):
+    if not _BEFORE_VALUE.match(text, label.end):
         return
     if match := _ASSIGN.match(text, label.end):
         found = list(_assigned(text, label, match))
         if found:
             yield from found
             return
-    for value in _elsewhere(text, low, label):
+    for value in _unassigned_values(text, low, label):
         if value:
             yield Span(value.start, value.end, "GENERIC_SECRET")
             return
@@ -167,24 +167,28 @@ def _values_behind(text: str, low: str, label: Label) -> Iterator[Span]:
 
 def _assigned(text: str, label: Label, match: re.Match[str]) -> Iterator[Span]:
     close, op, at = match["close"] or "", match["op"], match.end()
-    if op == ":" and (block := _BLOCK.match(text, at)) and not (close and _json(text, at)):
-        yield from _block(text, label, block)
+    if (
+        op == ":"
+        and (block := _BLOCK.match(text, at))
+        and not (close and _next_line_is_quoted(text, at))
+    ):
+        yield from _block_values(text, label, block)
         return
     if close and op == ":":
         at += len(text[at : at + 8]) - len(text[at : at + 8].lstrip())
     if items := _LIST.match(text, at):
-        yield from _items(text, label, items.end())
+        yield from _list_values(text, label, items.end())
         return
     env = label.capitals and op == "=" and not match["gap"] and not close
     value = values.read(text, at, env=env)
     if value is None:
         return
     phrase = _PHRASE.search(label.name) and not value.quote
-    words = values.row_of_words(text, value.start) if phrase else value.start
+    words = values.passphrase_end(text, value.start) if phrase else value.start
     if words > value.start:
         value = value._replace(end=words)
     elif _is_secret(text, label, value, op, env=env, close=close):
-        value = values.whole(text, value, env=env)
+        value = values.extended_to_end(text, value, env=env)
     else:
         return
     name = "GENERIC_SECRET"
@@ -198,7 +202,7 @@ def _assigned(text: str, label: Label, match: re.Match[str]) -> Iterator[Span]:
             yield Span(again.start, again.end, name)
 
 
-def _json(text: str, at: int) -> bool:
+def _next_line_is_quoted(text: str, at: int) -> bool:
     # Whether a quoted value follows on the next line.
     rest = text[at : at + 9].lstrip()
     return rest[:1] in {'"', "'", "["}
@@ -206,39 +210,39 @@ def _json(text: str, at: int) -> bool:
 
 def _is_secret(text: str, label: Label, value: Value, op: str, *, env: bool, close: str) -> bool:
     head = value.head
-    if len(head) < 2 or values.placeholder(head) or (op in _COMPARED and not value.quote):
+    if len(head) < 2 or values.is_placeholder(head) or (op in _COMPARED and not value.quote):
         return False
     if op in _ARROWS:
-        return values.jumbled(head)
+        return values.looks_random(head)
     if label.sort is not LabelStrength.WEAK:
         if close and op == ":" and value.quote.lstrip("\\") in _QUOTES:
             return True
-        if env and not values.location(head):
+        if env and not values.is_location(head):
             short = head.isdigit() and len(head) < 4
-            return bool(value.quote) or not (values.code(head) or short)
-    return _likely(text, label, value, op)
+            return bool(value.quote) or not (values.looks_like_code(head) or short)
+    return _is_likely_secret(text, label, value, op)
 
 
-def _likely(text: str, label: Label, value: Value, op: str) -> bool:
+def _is_likely_secret(text: str, label: Label, value: Value, op: str) -> bool:
     # The weaker the label, the more the value must look like a secret.
     head, quoted = value.head, value.quote not in {"", "{"}
-    if len(head) < 4 or values.location(head):
+    if len(head) < 4 or values.is_location(head):
         return False
     called = text.startswith(("(", "[", "{"), value.end)
-    if not quoted and (called or values.code(head) or op in _FALLBACK):
+    if not quoted and (called or values.looks_like_code(head) or op in _FALLBACK):
         return False
     if label.sort is LabelStrength.WEAK:
-        return values.token(head)
+        return values.looks_like_token(head)
     if value.quote == "{":
-        return values.jumbled(head)
+        return values.looks_random(head)
     if " " in head:
-        return values.passphrase(head)
+        return values.looks_like_passphrase(head)
     if label.sort is LabelStrength.PASSWORD:
-        return (quoted and op not in _COMPARED) or values.password(head)
-    return values.secret(head)
+        return (quoted and op not in _COMPARED) or values.looks_like_password(head)
+    return values.looks_like_secret(head)
 
 
-def _block(text: str, label: Label, block: re.Match[str]) -> Iterator[Span]:
+def _block_values(text: str, label: Label, block: re.Match[str]) -> Iterator[Span]:
     """Yield values on the lines below a label that are indented further than it or are list items."""
     begin = text.rfind("\n", max(0, label.start - 200), label.start) + 1
     first = _LINE.match(text, max(begin, label.start - 200))
@@ -258,30 +262,34 @@ def _block(text: str, label: Label, block: re.Match[str]) -> Iterator[Span]:
             return
         held = line["value"].rstrip(" \t|│")
         if block["mark"]:
-            good = values.password(held) or values.secret(held)
-            good = good and not values.placeholder(held)
+            good = values.looks_like_password(held) or values.looks_like_secret(held)
+            good = good and not values.is_placeholder(held)
         elif label.name.endswith("codes"):
             good = values.mixed(held) and " " not in held and 8 <= len(held) <= 40
         else:
             held = value.head.rstrip("\r")
-            good = values.jumbled(held) and (bool(value.quote) or held == line["value"].rstrip())
-        if not good or values.code(held):
+            good = values.looks_random(held) and (
+                bool(value.quote) or held == line["value"].rstrip()
+            )
+        if not good or values.looks_like_code(held):
             return
         start = text.index(held, line.start("value"))
         yield Span(start, start + len(held), "GENERIC_SECRET")
         at = line.end() + 1 if text.startswith("\n", line.end()) else line.end() + 2
 
 
-def _items(text: str, label: Label, at: int) -> Iterator[Span]:
+def _list_values(text: str, label: Label, at: int) -> Iterator[Span]:
     """Yield the secrets in a list."""
     for _ in range(_MOST_ITEMS):
         value = values.read(text, at)
         if value is None:
             return
         good = (
-            values.mixed(value.head) if label.name.endswith("codes") else values.jumbled(value.head)
+            values.mixed(value.head)
+            if label.name.endswith("codes")
+            else values.looks_random(value.head)
         )
-        if good and not values.placeholder(value.head):
+        if good and not values.is_placeholder(value.head):
             yield Span(value.start, value.end, "GENERIC_SECRET")
         following = _NEXT_ITEM.match(text, value.end)
         if not following:
@@ -289,18 +297,18 @@ def _items(text: str, label: Label, at: int) -> Iterator[Span]:
         at = following.end()
 
 
-def _elsewhere(text: str, low: str, label: Label) -> Iterator[Value | None]:
+def _unassigned_values(text: str, low: str, label: Label) -> Iterator[Value | None]:
     """Yield values that are connected with their label without an assignment."""
-    yield _element(text, low, label)
-    yield _paired(text, label)
+    yield _element_value(text, low, label)
+    yield _paired_value(text, label)
     if label.sort is LabelStrength.WEAK:
         return
-    yield _argument(text, label)
-    yield _flag(text, low, label)
-    yield _told_in_prose(text, label)
+    yield _argument_value(text, label)
+    yield _flag_value(text, low, label)
+    yield _prose_value(text, label)
 
 
-def _element(text: str, low: str, label: Label) -> Value | None:
+def _element_value(text: str, low: str, label: Label) -> Value | None:
     """Match `<password>…</password>`, `<property name="password">…</`, `<key>Password</key><string>…</`."""
     match = (
         _ELEMENT.match(text, label.end) if text.find(">", label.end, label.end + 110) >= 0 else None
@@ -308,59 +316,72 @@ def _element(text: str, low: str, label: Label) -> Value | None:
     if match is None:
         return None
     value = match["value"].rstrip()
-    if values.placeholder(value) or values.location(value) or values.code(value):
+    if values.is_placeholder(value) or values.is_location(value) or values.looks_like_code(value):
         return None
-    good = values.token(value) if label.sort is LabelStrength.WEAK else values.password(value)
+    good = (
+        values.looks_like_token(value)
+        if label.sort is LabelStrength.WEAK
+        else values.looks_like_password(value)
+    )
     return _found(match.start("value"), value) if good else None
 
 
-def _paired(text: str, label: Label) -> Value | None:
+def _paired_value(text: str, label: Label) -> Value | None:
     """Match `name: DB_PASSWORD` with `value: …` beside it."""
     match = _PAIR.match(text, label.end) or _FIELD.match(text, label.end)
     value = values.read(text, match.end()) if match else None
-    if value is None or values.placeholder(value.head) or values.location(value.head):
+    if value is None or values.is_placeholder(value.head) or values.is_location(value.head):
         return None
-    good = values.token if label.sort is LabelStrength.WEAK else values.password
-    bare = not value.quote and (values.code(value.head) or not values.jumbled(value.head))
-    return values.whole(text, value) if good(value.head) and not bare else None
+    good = (
+        values.looks_like_token if label.sort is LabelStrength.WEAK else values.looks_like_password
+    )
+    bare = not value.quote and (
+        values.looks_like_code(value.head) or not values.looks_random(value.head)
+    )
+    return values.extended_to_end(text, value) if good(value.head) and not bare else None
 
 
-def _argument(text: str, label: Label) -> Value | None:
+def _argument_value(text: str, label: Label) -> Value | None:
     """Match `put("DB_PASSWORD", "…")`, `setPassword("…")`."""
     match = _CALL.match(text, label.end)
     value = values.read(text, match.end()) if match else None
-    return values.whole(text, value) if value and _looks_secret(value) else None
+    return values.extended_to_end(text, value) if value and _looks_secret(value) else None
 
 
 def _looks_secret(value: Value) -> bool:
-    return not (values.placeholder(value.head) or values.code(value.head)) and (
-        values.jumbled(value.head) or (bool(value.quote) and values.passphrase(value.head))
+    return not (values.is_placeholder(value.head) or values.looks_like_code(value.head)) and (
+        values.looks_random(value.head)
+        or (bool(value.quote) and values.looks_like_passphrase(value.head))
     )
 
 
-def _flag(text: str, low: str, label: Label) -> Value | None:
+def _flag_value(text: str, low: str, label: Label) -> Value | None:
     """Match `--password …`, `setenv DB_PASSWORD …`, `requirepass …`, `PASSWORD '…'`: only a blank in between."""
     match = _BLANK.match(text, label.end)
     value = values.read(text, match.end(), env=True) if match else None
-    if value is None or values.placeholder(value.head) or value.head[:1] in "-&/\\":
+    if value is None or values.is_placeholder(value.head) or value.head[:1] in "-&/\\":
         return None
     option = low[max(0, label.start - 2) : label.start].endswith("-") or label.name[:1] == "-"
     head = value.head
     if value.quote in {'"', "'", "`", "“", "‘"}:
         good = (
-            values.password(head) if label.sort is LabelStrength.PASSWORD else values.secret(head)
+            values.looks_like_password(head)
+            if label.sort is LabelStrength.PASSWORD
+            else values.looks_like_secret(head)
         )
-        good = good if label.name != "pass" else values.jumbled(head)
-        good = good and len(head) >= 6 and (" " not in head or values.passphrase(head))
+        good = good if label.name != "pass" else values.looks_random(head)
+        good = good and len(head) >= 6 and (" " not in head or values.looks_like_passphrase(head))
     elif option:
-        good = len(head) >= 4 and (values.password(head) or values.secret(head))
-        good = good and not values.location(head) and not values.code(head)
+        good = len(head) >= 4 and (
+            values.looks_like_password(head) or values.looks_like_secret(head)
+        )
+        good = good and not values.is_location(head) and not values.looks_like_code(head)
     else:
-        good = values.jumbled(head.rstrip(".,:"))
-    return values.whole(text, value, env=True) if good else None
+        good = values.looks_random(head.rstrip(".,:"))
+    return values.extended_to_end(text, value, env=True) if good else None
 
 
-def _told_in_prose(text: str, label: Label) -> Value | None:
+def _prose_value(text: str, label: Label) -> Value | None:
     """Match `the password is …`, `| DB_PASSWORD | … |`, `use the following password to log in: …`."""
     for way in (_IS, _CELL, _LATER):
         match = way.match(text, label.end)
@@ -368,7 +389,7 @@ def _told_in_prose(text: str, label: Label) -> Value | None:
         if match is None or value is None:
             continue
         if not value.quote:
-            phrase = values.row_of_words(text, value.start)
+            phrase = values.passphrase_end(text, value.start)
             if way is _LATER and phrase > value.start and _PHRASE.search(label.name):
                 return _found(value.start, text[value.start : phrase])
             word = _WORD.match(text, match.end())

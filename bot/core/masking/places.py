@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from bot.core.masking import values
 from bot.core.masking.known import Span
-from bot.core.masking.values import HEAD, mixed, placeholder, token
+from bot.core.masking.values import HEAD, is_placeholder, looks_like_token, mixed
 
 # Options of commands, calls, lines of files. Every rule has an anchor, a string that is quick to search for; its
 # pattern is tried only where the anchor was found.
@@ -16,15 +16,17 @@ from bot.core.masking.values import HEAD, mixed, placeholder, token
 
 def _argument(value: str) -> bool:
     # Where a command takes a password, everything counts but a variable, an option or a placeholder.
-    return len(value) >= 4 and value[0] not in "-$<{|&%" and not values.placeholder(value)
+    return len(value) >= 4 and value[0] not in "-$<{|&%" and not values.is_placeholder(value)
 
 
 def _plausible(value: str) -> bool:
-    return _argument(value) and (values.password(value) or values.passphrase(value))
+    return _argument(value) and (
+        values.looks_like_password(value) or values.looks_like_passphrase(value)
+    )
 
 
 def _jumbled(value: str) -> bool:
-    return values.jumbled(value) and not values.placeholder(value)
+    return values.looks_random(value) and not values.is_placeholder(value)
 
 
 class CommandRule(NamedTuple):
@@ -342,10 +344,10 @@ _SIGNATURE = re.compile(r"[A-Za-z0-9._~+/=%-]{16,4000}+")
 
 def _credentials(text: str, at: int) -> SecretBounds | None:
     head = _CREDENTIALS.match(text, at, at + HEAD)
-    if head is None or (head["value"] and placeholder(head["value"])):
+    if head is None or (head["value"] and is_placeholder(head["value"])):
         return None
     bare = head["bare"]
-    if bare and (placeholder(bare) or not mixed(bare) or "(" in bare or "[" in bare):
+    if bare and (is_placeholder(bare) or not mixed(bare) or "(" in bare or "[" in bare):
         return None
     found = _CREDENTIALS.match(text, at)
     return found.span() if found else None
@@ -353,7 +355,7 @@ def _credentials(text: str, at: int) -> SecretBounds | None:
 
 def _cookies(text: str, at: int) -> SecretBounds | None:
     head = _COOKIES.match(text, at, at + HEAD)
-    if head is None or placeholder(head[0]):
+    if head is None or is_placeholder(head[0]):
         return None
     found = _COOKIES.match(text, at)
     return found.span() if found else None
@@ -361,7 +363,7 @@ def _cookies(text: str, at: int) -> SecretBounds | None:
 
 def _bearer(text: str, at: int) -> SecretBounds | None:
     match = _BEARER.match(text, at)
-    if match is None or placeholder(match[0]):
+    if match is None or is_placeholder(match[0]):
         return None
     return match.span() if len(match[0]) >= 20 or re.search("[0-9]", match[0]) else None
 
@@ -375,12 +377,12 @@ def _userinfo(text: str, at: int) -> SecretBounds | None:
     password = text[start : match.end()]
     if user is None and (len(password) < 20 or not mixed(password)):
         return None
-    return None if not password or placeholder(password) else (start, match.end())
+    return None if not password or is_placeholder(password) else (start, match.end())
 
 
 def _signature(text: str, at: int) -> SecretBounds | None:
     match = _SIGNATURE.match(text, at)
-    return match.span() if match and token(match[0][:HEAD]) else None
+    return match.span() if match and looks_like_token(match[0][:HEAD]) else None
 
 
 _HEADER_RULES: tuple[

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bot.core.masking.known import Rewritten, Span, windows_around
+from bot.core.masking.known import RewrittenText, Span, windows_around
 
 _SHAPES = {
     "ANTHROPIC_KEY": r"sk-ant-[A-Za-z0-9_-]{20}",
@@ -108,12 +108,12 @@ _CANDIDATES = (
     ),
 )
 """Where a token may begin: after a character that no token contains, or after an escaped one."""
-_STRETCH = 64 * 1024
+_CHARS_PER_SEARCH = 64 * 1024
 """Characters per search: a regex search blocks everything else in the program while it runs."""
 _REACH = 1024
 """How far a candidate may extend beyond the end of its stretch."""
 _REST = re.compile(r"[A-Za-z0-9_-]*")
-_FEWEST_SIGNS = 6
+_MIN_DISTINCT_CHARS = 6
 """Fewest different characters in a token; `ghp_xxxxxxxxxxxxxxxxxxxxxxxx` is a placeholder."""
 
 _BREAK = re.compile(
@@ -150,18 +150,18 @@ def tokens(text: str) -> Iterator[Span]:
     whole = list(_whole_tokens(text))
     yield from whole
     if "%2" in text or "%3" in text:
-        decoded = Rewritten(text, _ENCODED, lambda code: chr(int(code[1], 16)))
+        decoded = RewrittenText(text, _ENCODED, lambda code: chr(int(code[1], 16)))
         yield from map(decoded.origin, _whole_tokens(decoded.text))
     known = {span.start: span for span in whole}
-    for start, end in windows_around(_broken(text), _LONGEST_HALF):
-        joined = Rewritten(text[start:end], _BREAK, lambda _: "")
+    for start, end in windows_around(_splitting_line_breaks(text), _LONGEST_HALF):
+        joined = RewrittenText(text[start:end], _BREAK, lambda _: "")
         for span in _whole_tokens(joined.text):
             found = joined.origin(span, start)
             if found.end - found.start > span.end - span.start:
                 yield from _cut_token(text, found, known.get(found.start))
 
 
-def _broken(text: str) -> Iterator[int]:
+def _splitting_line_breaks(text: str) -> Iterator[int]:
     """Yield the line breaks that may split a token: almost any part of a token contains a digit."""
     for gap in _BREAK.finditer(text):
         before = text[max(0, gap.start() - 41) : gap.start()]
@@ -197,20 +197,20 @@ def _whole_tokens(text: str) -> Iterator[Span]:
             continue
         if token := _token_at(text, at):
             done = token.end
-            if len(set(text[at:done])) >= _FEWEST_SIGNS:
+            if len(set(text[at:done])) >= _MIN_DISTINCT_CHARS:
                 yield token
         elif at >= other_done and (other := _OTHER.match(text, at)):
             # no known maker; a known prefix further on takes precedence and names the mask
-            token = _to_its_end(text, other, "SERVICE_TOKEN")
+            token = _span_to_end(text, other, "SERVICE_TOKEN")
             other_done = token.end
             yield token
 
 
 def _candidates(text: str) -> list[int]:
     found = [0]
-    for start in range(0, len(text), _STRETCH):
+    for start in range(0, len(text), _CHARS_PER_SEARCH):
         for candidate in _CANDIDATES:
-            matches = candidate.finditer(text, start, start + _STRETCH + _REACH)
+            matches = candidate.finditer(text, start, start + _CHARS_PER_SEARCH + _REACH)
             found += [match.end() for match in matches]
     return sorted(set(found))
 
@@ -218,11 +218,11 @@ def _candidates(text: str) -> list[int]:
 def _token_at(text: str, at: int) -> Span | None:
     for name, shape in _NAMED.items():
         if match := shape.match(text, at):
-            return _to_its_end(text, match, name)
+            return _span_to_end(text, match, name)
     return None
 
 
-def _to_its_end(text: str, match: re.Match[str], name: str) -> Span:
+def _span_to_end(text: str, match: re.Match[str], name: str) -> Span:
     # The shapes are bounded; the rest of a longer token must be masked, too.
     rest = _REST.match(text, match.end())
     return Span(match.start(), rest.end() if rest else match.end(), name)

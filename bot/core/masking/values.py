@@ -77,7 +77,7 @@ def read(text: str, at: int, *, env: bool = False) -> Value | None:
     return Value(start, end, quote, text[start:end]) if end > start else None
 
 
-def whole(text: str, value: Value, *, env: bool = False) -> Value:
+def extended_to_end(text: str, value: Value, *, env: bool = False) -> Value:
     """Return the value extended to its end.
 
     Call it only after the head was judged to be a secret: long values are expensive to read.
@@ -98,7 +98,7 @@ def _end(text: str, start: int, quote: str, env: bool, stop: int) -> int:
     return min((end for end in (found, line) if end >= 0), default=min(stop, len(text)))
 
 
-def placeholder(value: str) -> bool:
+def is_placeholder(value: str) -> bool:
     head = value[:HEAD]
     if _PLACEHOLDER.fullmatch(head):
         return True
@@ -106,13 +106,13 @@ def placeholder(value: str) -> bool:
     return bool(words and _LABEL_WORD.search(head))
 
 
-def code(value: str) -> bool:
+def looks_like_code(value: str) -> bool:
     if _LABEL_WORD.search(value) and _IDENTIFIER.fullmatch(value):
         return True
     return bool(_CODE.fullmatch(value)) and len(_JOINT.findall(value)) < 2
 
 
-def location(value: str) -> bool:
+def is_location(value: str) -> bool:
     return bool(_LOCATION.fullmatch(value))
 
 
@@ -126,45 +126,52 @@ def mixed(value: str) -> bool:
     return any(sign.isdigit() for sign in value) and any(sign.isalpha() for sign in value)
 
 
-def passphrase(value: str) -> bool:
+def looks_like_passphrase(value: str) -> bool:
     """Whether it is several plain words that form no sentence."""
     plain = _HYPHENED.fullmatch(value) or _WORDS.fullmatch(value)
     return bool(plain) and not _NO_PASSPHRASE.search(re.sub("[-_.]", " ", value))
 
 
-def password(value: str) -> bool:
+def looks_like_password(value: str) -> bool:
     """Whether an unquoted value after a word for "password" may be one."""
-    return value.isdigit() or mixed(value) or bool(_SIGNED.search(value)) or passphrase(value)
+    return (
+        value.isdigit()
+        or mixed(value)
+        or bool(_SIGNED.search(value))
+        or looks_like_passphrase(value)
+    )
 
 
-def secret(value: str) -> bool:
-    return len(value) >= 8 and ((mixed(value) and entropy(value) >= 2.5) or passphrase(value))
+def looks_like_secret(value: str) -> bool:
+    return len(value) >= 8 and (
+        (mixed(value) and entropy(value) >= 2.5) or looks_like_passphrase(value)
+    )
 
 
-def row_of_words(text: str, at: int) -> int:
+def passphrase_end(text: str, at: int) -> int:
     """Return the end of a passphrase of several words that fills the rest of the line; `at` if there is none."""
     words = _WORDS.match(text, at, at + 400)
     if words is None or (
         not text.startswith(("\n", "\r"), words.end()) and words.end() < len(text)
     ):
         return at
-    return words.end() if passphrase(words[0]) else at
+    return words.end() if looks_like_passphrase(words[0]) else at
 
 
-def token(value: str) -> bool:
+def looks_like_token(value: str) -> bool:
     """Whether it is a token, if the label is as weak as `key`."""
     return (
         bool(_TOKEN.fullmatch(value))
         and not _UUID.fullmatch(value)
         and mixed(value)
-        and (sum(sign.isdigit() for sign in value) >= 4 or jumbled(value))
+        and (sum(sign.isdigit() for sign in value) >= 4 or looks_random(value))
         and entropy(value) >= 3.2
     )
 
 
-def jumbled(value: str) -> bool:
+def looks_random(value: str) -> bool:
     """Whether letters, digits and punctuation are mixed as in no name, version, date or path."""
-    if len(value) < 8 or _NUMBERED.fullmatch(value) or location(value):
+    if len(value) < 8 or _NUMBERED.fullmatch(value) or is_location(value):
         return False
     joints = len(_JOINT.findall(value))
     return mixed(value) and joints >= 3 and entropy(value) >= 2.5

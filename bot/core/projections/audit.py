@@ -17,7 +17,7 @@ from bot.core import approval
 from bot.core.choices import Command, Verb, Word
 from bot.core.commands import COMMANDS
 from bot.core.events import Commanded, Configured, Event, FromPerson, Opened, Pressed, Said, Visited
-from bot.core.facts import Fact, Living
+from bot.core.facts import Fact, MutableModel
 from bot.core.people import Person, Thread
 from bot.core.session import Session
 from bot.core.session_parts import Approval
@@ -25,9 +25,7 @@ from bot.core.session_parts import Approval
 LONGEST_FIELD = 300
 """Characters of one field."""
 _LOOKING_VERBS = frozenset({Verb.LOG, Verb.HELPFUL, Verb.UNHELPFUL, Verb.SHOW_BRANCH})
-_CHANGES_WITH_EVERY_WORD = frozenset(
-    {"updated_at", "conversation", "talk.overheard", "talk.last_spoken"}
-)
+_VOLATILE_FIELDS = frozenset({"updated_at", "conversation", "talk.overheard", "talk.last_spoken"})
 """Fields of a session that change with every message."""
 
 
@@ -69,14 +67,14 @@ def requested_action(event: FromPerson) -> str:
         case Pressed(verb=verb):
             return "" if verb in _LOOKING_VERBS else f"press {verb}"
         case Commanded(command=command):
-            return "" if _only_looks(command) else f"command {command.word}"
+            return "" if _is_read_only(command) else f"command {command.word}"
         case Opened() | Visited():
             return ""
         case _:
             return _kind(event)
 
 
-def _only_looks(command: Command) -> bool:
+def _is_read_only(command: Command) -> bool:
     match command.word:
         case Word.REPO:
             return not command.argument
@@ -91,7 +89,7 @@ def gate_entry(
 ) -> AuditEntry:
     return AuditEntry(
         at=at,
-        who=_named(event.by),
+        who=_person_id(event.by),
         where=thread.key[:LONGEST_FIELD],
         session=session,
         event=event.id[:LONGEST_FIELD],
@@ -112,10 +110,10 @@ def outcome_entry(before: Session, event: Event, after: Session) -> AuditEntry |
         by, what = event.by, requested_action(event)
     else:
         return None
-    changed = _changed(before, after)
+    changed = _changed_fields(before, after)
     return AuditEntry(
         at=event.at,
-        who=_named(by),
+        who=_person_id(by),
         where=after.thread.key[:LONGEST_FIELD],
         session=after.id,
         event=event.id[:LONGEST_FIELD],
@@ -148,7 +146,7 @@ def _approved(before: Session, after: Session, given: Approval) -> str:
     return "approved" if enough else "approved, one of several"
 
 
-def _changed(before: Session, after: Session) -> list[str]:
+def _changed_fields(before: Session, after: Session) -> list[str]:
     """Return which parts of the session have changed; status and phase are spelled out."""
     moves = [
         f"{name} {old} → {new}"
@@ -158,15 +156,15 @@ def _changed(before: Session, after: Session) -> list[str]:
         )
         if old != new
     ]
-    silent = _CHANGES_WITH_EVERY_WORD | {"status", "phase"}
+    silent = _VOLATILE_FIELDS | {"status", "phase"}
     return moves + [name for name in _differing(before, after) if name not in silent]
 
 
-def _differing(before: Living, after: Living, inside: str = "") -> Iterator[str]:
+def _differing(before: MutableModel, after: MutableModel, inside: str = "") -> Iterator[str]:
     """The names of fields; those of a part behind the part's own: `plan.documents`."""
     for name, value in vars(after).items():
         was = getattr(before, name)
-        if isinstance(value, Living):
+        if isinstance(value, MutableModel):
             yield from _differing(was, value, f"{inside}{name}.")
         elif was != value:
             yield f"{inside}{name}"
@@ -176,7 +174,7 @@ def _kind(event: FromPerson) -> str:
     return type(event).__name__.lower()
 
 
-def _named(by: Person) -> str:
+def _person_id(by: Person) -> str:
     return f"{by.platform}:{by.id}"[:LONGEST_FIELD]
 
 

@@ -12,7 +12,7 @@ from pydantic import AwareDatetime, Field
 
 from bot.core.actions import Action
 from bot.core.events import Event
-from bot.core.facts import Fact, Living
+from bot.core.facts import Fact, MutableModel
 from bot.core.projections.task_logs import TaskLogStatus, status_of_log
 from bot.core.session import Session
 from bot.core.states import IntentStatus, Status, TaskState
@@ -25,7 +25,7 @@ REMEMBERED_EVENTS = 500
 """How many ids of people's events are kept to detect duplicates."""
 
 
-class Record(Living):
+class Record(MutableModel):
     session: Session
     inbox: list[Event] = Field(default_factory=list[Event])
     outbox: list[Action] = Field(default_factory=list[Action])
@@ -261,9 +261,9 @@ def repl_after_decision(state: ReplState, before: Session, after: Session) -> Re
     return state.model_copy(update={"current_task_id": current, "last_task_id": last})
 
 
-def repl_after_restart(state: ReplState, awake: Iterable[Session]) -> ReplState:
+def repl_after_restart(state: ReplState, live_sessions: Iterable[Session]) -> ReplState:
     """Return the state at the start of the bot: a running task may have ended meanwhile, or its session may be gone."""
-    sessions = tuple(awake)
+    sessions = tuple(live_sessions)
     running = [task.id for one in sessions for task in one.tasks if _runs(one, task)]
     current, last = state.current_task_id, state.last_task_id
     if current not in running:

@@ -19,7 +19,7 @@ from bot.core.states import IntentStatus
 # What agents and the bot noticed in passing. Observations have no categories: whoever reads one judges it by its
 # content.
 
-MOST_OF_A_RUN = 20
+MAX_OBSERVATIONS_PER_RUN = 20
 LONGEST_OBSERVATION = 1_000
 """Characters of one observation."""
 LONGEST_REF = 300
@@ -85,7 +85,7 @@ def parse_observations(
             intent_id=intent,
             created_at=at,
         )
-        for told in list(found.values())[:MOST_OF_A_RUN]
+        for told in list(found.values())[:MAX_OBSERVATIONS_PER_RUN]
     )
 
 
@@ -175,11 +175,13 @@ FileAges = Mapping[str, datetime | None]
 
 def files_to_check(observations: Sequence[Observation]) -> tuple[str, ...]:
     """Return the files whose ages `find_stale` needs."""
-    found = (path for one in observations for ground in one.evidence if (path := path_of(ground)))
+    found = (
+        path for one in observations for ground in one.evidence if (path := ground_path(ground))
+    )
     return tuple(dict.fromkeys(found))
 
 
-def path_of(ground: Ground) -> str:
+def ground_path(ground: Ground) -> str:
     """Return the file that a ground names; empty if it names something else."""
     if ground.type in (EvidenceType.FILE, EvidenceType.SKILL):
         return ground.ref
@@ -198,7 +200,7 @@ def find_stale(
 
     Their ids are derived from their content, so that each is reported once.
     """
-    found = [*_of_observations(observations, histories, ages), *_of_intents(intents)]
+    found = [*_stale_observations(observations, histories, ages), *_stale_intents(intents)]
     return tuple(
         Observation(
             id=derived_id("audit", content),
@@ -215,7 +217,7 @@ def find_stale(
 StaleFinding = tuple[str, tuple[Ground, ...], str]
 
 
-def _of_observations(
+def _stale_observations(
     observations: Sequence[Observation], histories: Collection[str], ages: FileAges
 ) -> Iterator[StaleFinding]:
     for one in observations:
@@ -227,7 +229,7 @@ def _of_observations(
 
 
 def _why_stale(one: Observation, ground: Ground, histories: Collection[str], ages: FileAges) -> str:
-    path = path_of(ground)
+    path = ground_path(ground)
     if path and path in ages:
         changed = ages[path]
         if changed is None:
@@ -239,7 +241,7 @@ def _why_stale(one: Observation, ground: Ground, histories: Collection[str], age
     return ""
 
 
-def _of_intents(intents: Sequence[FiledIntent]) -> Iterator[StaleFinding]:
+def _stale_intents(intents: Sequence[FiledIntent]) -> Iterator[StaleFinding]:
     known = {filed.intent.id for filed in intents}
     for filed in intents:
         intent = filed.intent

@@ -24,9 +24,9 @@ from bot.ports import Clock, Registry
 log = logging.getLogger("bot.registrar")
 
 FOLDER = ".forge"
-LATELY = 10
+MAX_RECENT_SESSIONS = 10
 """Ended sessions whose history is checked at the start."""
-Hide = Callable[[str, str], Awaitable[None]]
+HideFolder = Callable[[str, str], Awaitable[None]]
 
 
 class RegistryWriter:
@@ -35,7 +35,7 @@ class RegistryWriter:
     def __init__(
         self,
         registry: Registry | None = None,
-        hide: Hide | None = None,
+        hide: HideFolder | None = None,
         masker: Masker | None = None,
     ) -> None:
         self.registry = registry
@@ -55,17 +55,19 @@ class RegistryWriter:
         if after.intent != before.intent or after.over != before.over:
             self._add(after)
 
-    async def catch_up(self, awake: Iterable[Session], lately: Iterable[Session]) -> None:
+    async def catch_up(
+        self, live_sessions: Iterable[Session], recently_finished: Iterable[Session]
+    ) -> None:
         """At the start, write what the previous run of the bot did not."""
-        for session in awake:
+        for session in live_sessions:
             self._add(session)
         if self.registry is None:
             return
-        for session in lately:
+        for session in recently_finished:
             try:
                 names = await self.registry.histories(session.repository.path)
             except PortError as trouble:
-                self._trouble(session.repository.path, trouble)
+                self._record_problem(session.repository.path, trouble)
                 continue
             if session.short not in names:
                 self._add(session)
@@ -87,7 +89,7 @@ class RegistryWriter:
         if self.registry is None:
             return ()
         drafts = (await self.registry.shelf(repository)).drafts
-        return await self._all_taken(repository, drafts, clock)
+        return await self._file_drafts(repository, drafts, clock)
 
     async def take_up(self, repository: str, clock: Clock) -> tuple[str, ...]:
         """Like `import_drafts`, but periodically: takes only drafts unchanged since the last look, as somebody may
@@ -99,25 +101,25 @@ class RegistryWriter:
         before = self._lying.get(repository, frozenset())
         self._lying[repository] = frozenset(draft.digest for draft in drafts)
         rested = [draft for draft in drafts if draft.digest in before]
-        return await self._all_taken(repository, rested, clock)
+        return await self._file_drafts(repository, rested, clock)
 
-    async def _all_taken(
+    async def _file_drafts(
         self, repository: str, drafts: Iterable[IntentDraft], clock: Clock
     ) -> tuple[str, ...]:
         if drafts := [*drafts]:
-            await self._hidden_in(repository)
-        return tuple([await self._taken(repository, draft, clock) for draft in drafts])
+            await self._hide_folder(repository)
+        return tuple([await self._file_draft(repository, draft, clock) for draft in drafts])
 
     async def file(self, repository: str, filed: FiledIntent) -> str:
         """Store a new intent that no session carries out yet; return its id."""
         registry = self.required()
-        await self._hidden_in(repository)
+        await self._hide_folder(repository)
         return await registry.add(repository, self._masker.mask_model(filed))
 
     async def observe(self, repository: str, new: Iterable[Observation]) -> None:
         if told := [self._masker.mask_model(one) for one in new]:
             registry = self.required()
-            await self._hidden_in(repository)
+            await self._hide_folder(repository)
             await registry.observe(repository, told)
 
     def required(self) -> Registry:
@@ -125,7 +127,7 @@ class RegistryWriter:
             raise Refused("No intents are kept here.", "Set GWT_INTENTS=true.")
         return self.registry
 
-    async def _taken(self, repository: str, draft: IntentDraft, clock: Clock) -> str:
+    async def _file_draft(self, repository: str, draft: IntentDraft, clock: Clock) -> str:
         registry = self.required()
         intent = Intent(
             id=_name(draft),
@@ -154,7 +156,7 @@ class RegistryWriter:
             try:
                 await self._keep(session)
             except PortError as trouble:
-                self._trouble(session.repository.path, trouble)
+                self._record_problem(session.repository.path, trouble)
             except Exception:
                 # the work goes on, whatever is wrong with the registry
                 log.exception("not kept", extra={"data": {"id": session.id}})
@@ -164,13 +166,13 @@ class RegistryWriter:
         if not session.intent.body.strip():
             return
         self._problems.pop(session.repository.path, None)
-        await self._hidden_in(session.repository.path)
+        await self._hide_folder(session.repository.path)
         try:
             await self._keep_intent(registry, session)
         except Refused as refusal:
             # the intent's file was broken by hand, or another session has taken it over: the history is written all the
             # same
-            self._trouble(session.repository.path, refusal)
+            self._record_problem(session.repository.path, refusal)
         if history := history_of(session):
             first = session.short not in await registry.histories(session.repository.path)
             told = self._masker.mask_model(history)
@@ -194,12 +196,12 @@ class RegistryWriter:
         edit = self._masker.mask_model(edit)
         await registry.change(session.repository.path, id, edit, session=session.id)
 
-    async def _hidden_in(self, repository: str) -> None:
+    async def _hide_folder(self, repository: str) -> None:
         if self._hide and repository not in self._hidden:
             await self._hide(repository, FOLDER)
             self._hidden.add(repository)
 
-    def _trouble(self, repository: str, trouble: PortError) -> None:
+    def _record_problem(self, repository: str, trouble: PortError) -> None:
         self._problems[repository] = sentences(trouble.reason, trouble.remedy)
         log.warning("not kept", extra={"data": {"repository": repository, "why": trouble.reason}})
 

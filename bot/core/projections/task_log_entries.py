@@ -15,8 +15,8 @@ from bot.core.events import Event, FromPerson, Pressed, Result, Said, StepChosen
 from bot.core.evidence import Check
 from bot.core.naming import derived_nonce
 from bot.core.projections.task_logs import (
+    FINISHED_STATES,
     OPENING,
-    OVER,
     LogEntry,
     LogEventType,
     TaskLog,
@@ -45,9 +45,12 @@ def log_entries(before: Session, event: Event, after: Session) -> dict[str, list
         if not is_logged(after, task):
             continue
         was = old.get(task.id)
-        new = [*_said(before, event, was, task), *_differing(after, was, task, event.at)]
+        new = [
+            *_event_entries(before, event, was, task),
+            *_changed_entries(after, was, task, event.at),
+        ]
         if was is None:
-            new = [*opening(after, task), *new]
+            new = [*opening_entries(after, task), *new]
         if new or was is None or status_of_log(before, was) is not status_of_log(after, task):
             found[task.id] = new
     return found
@@ -55,7 +58,10 @@ def log_entries(before: Session, event: Event, after: Session) -> dict[str, list
 
 def known_entries(session: Session, task: Task) -> list[LogEntry]:
     """Return every entry that the session itself can reconstruct: what the log must contain at least."""
-    known = [*opening(session, task), *_differing(session, None, task, session.updated_at)]
+    known = [
+        *opening_entries(session, task),
+        *_changed_entries(session, None, task, session.updated_at),
+    ]
     return in_order(known)
 
 
@@ -79,26 +85,28 @@ def in_order(entries: Iterable[LogEntry]) -> list[LogEntry]:
     return sorted(entries, key=lambda entry: (entry.id != OPENING, entry.timestamp))
 
 
-def opening(session: Session, task: Task) -> Iterator[LogEntry]:
+def opening_entries(session: Session, task: Task) -> Iterator[LogEntry]:
     """Yield the request, and the questions and answers about it."""
     intent, began = session.intent, session.created_at
     asked: dict[str, JsonValue] = {"text": intent.body or intent.title, "by": str(session.owner)}
     asked["task"] = f"{task.key} {task.name}"
-    yield headline(OPENING, LogEventType.USER_INPUT, began, asked)
+    yield summary_entry(OPENING, LogEventType.USER_INPUT, began, asked)
     for question in intent.clarifications:
         at = question.answered_at or began
         what: dict[str, JsonValue] = {"question": question.text, "options": [*question.options]}
         id = f"question:{question.number}"
-        yield headline(id, LogEventType.RUNNER_CLARIFICATION, at, what)
+        yield summary_entry(id, LogEventType.RUNNER_CLARIFICATION, at, what)
         if question.answer is not None:
             answer: dict[str, JsonValue] = {"response": question.answer}
             if question.answer in question.options:
                 answer["selected_option"] = question.answer
             id = f"answer:{question.number}"
-            yield headline(id, LogEventType.USER_RESPONSE, at, answer)
+            yield summary_entry(id, LogEventType.USER_RESPONSE, at, answer)
 
 
-def _differing(session: Session, was: Task | None, task: Task, at: datetime) -> Iterator[LogEntry]:
+def _changed_entries(
+    session: Session, was: Task | None, task: Task, at: datetime
+) -> Iterator[LogEntry]:
     yield from run_entries(was, task, at)
     yield from work_entries(was, task, at)
     for check in task.checks[len(was.checks) if was else 0 :]:
@@ -106,13 +114,13 @@ def _differing(session: Session, was: Task | None, task: Task, at: datetime) -> 
     if was and task.counters.evidence_asks > was.counters.evidence_asks:
         number = task.counters.evidence_asks
         told: dict[str, JsonValue] = {"error_message": task.next_run.feedback or task.blocked}
-        yield headline(f"evidence:{number}", LogEventType.EVIDENCE_MISSING, at, told)
-    ended = task.state in (*OVER, TaskState.BLOCKED)
+        yield summary_entry(f"evidence:{number}", LogEventType.EVIDENCE_MISSING, at, told)
+    ended = task.state in (*FINISHED_STATES, TaskState.BLOCKED)
     if ended and (was is None or was.state is not task.state or was.blocked != task.blocked):
-        yield _end(session, task, at)
+        yield _end_entry(session, task, at)
 
 
-def _end(session: Session, task: Task, at: datetime) -> LogEntry:
+def _end_entry(session: Session, task: Task, at: datetime) -> LogEntry:
     """Return the entry that ends a log: the task is over, or cannot go on without a person."""
     status, log_status = status_of(session, task), status_of_log(session, task)
     content: dict[str, JsonValue] = {"status": status.value, "state": task.state.value}
@@ -126,7 +134,7 @@ def _end(session: Session, task: Task, at: datetime) -> LogEntry:
         content["summary"] = task.result.summary
     done = task.state in (TaskState.COMPLETED, TaskState.FAILED) and task.completed_at
     id = derived_nonce(task.state, str(len(task.runs)), str(len(task.checks)), task.blocked)
-    return headline(f"end:{id}", _END_TYPES[log_status], done or at, content)
+    return summary_entry(f"end:{id}", _END_TYPES[log_status], done or at, content)
 
 
 _END_TYPES = {
@@ -136,7 +144,9 @@ _END_TYPES = {
 }
 
 
-def _said(before: Session, event: Event, was: Task | None, task: Task) -> Iterator[LogEntry]:
+def _event_entries(
+    before: Session, event: Event, was: Task | None, task: Task
+) -> Iterator[LogEntry]:
     if isinstance(event, FromPerson):
         if _is_about(event, was, task):
             yield _response(event)
@@ -144,13 +154,13 @@ def _said(before: Session, event: Event, was: Task | None, task: Task) -> Iterat
         mark = derived_nonce(event.id)
         asked = _model(event) | {"prompt_summary": type(event).__name__}
         asked["tokens_input"] = event.usage.prompt_tokens
-        yield detail(f"asked:{mark}", LogEventType.LLM_MEDIATION_REQUEST, event.at, asked)
+        yield detail_entry(f"asked:{mark}", LogEventType.LLM_MEDIATION_REQUEST, event.at, asked)
         answer = _model(event) | {"response_type": _answer(event)}
         answer["tokens_output"] = event.usage.reply_tokens
         answer["latency_ms"] = event.usage.milliseconds
         if isinstance(event, WorkJudged):
             answer["reasons"] = [*event.verdict.reasons, *event.verdict.missing]
-        yield detail(f"replied:{mark}", LogEventType.LLM_MEDIATION_RESPONSE, event.at, answer)
+        yield detail_entry(f"replied:{mark}", LogEventType.LLM_MEDIATION_RESPONSE, event.at, answer)
 
 
 def _model(event: Result) -> dict[str, JsonValue]:
@@ -175,7 +185,7 @@ def _response(event: FromPerson) -> LogEntry:
         content["response"] = event.text
     else:
         content["response"] = getattr(event, "text", "") or type(event).__name__
-    return headline(
+    return summary_entry(
         f"said:{derived_nonce(event.id)}", LogEventType.USER_RESPONSE, event.at, content
     )
 
@@ -201,7 +211,7 @@ _BEFORE_A_RUN = (TaskState.PENDING, TaskState.READY)
 LogContent = dict[str, JsonValue]
 
 
-def headline(id: str, type: LogEventType, at: datetime, content: LogContent) -> LogEntry:
+def summary_entry(id: str, type: LogEventType, at: datetime, content: LogContent) -> LogEntry:
     """Return an entry that is shown in every view."""
     return LogEntry(
         id=id,
@@ -212,7 +222,7 @@ def headline(id: str, type: LogEventType, at: datetime, content: LogContent) -> 
     )
 
 
-def detail(id: str, type: LogEventType, at: datetime, content: LogContent) -> LogEntry:
+def detail_entry(id: str, type: LogEventType, at: datetime, content: LogContent) -> LogEntry:
     """Return an entry that is shown only in the full view."""
     return LogEntry(
         id=id, event_type=type, timestamp=at, visibility_level=Visibility.FULL, content=content
@@ -226,45 +236,47 @@ def run_entries(was: Task | None, task: Task, at: datetime) -> Iterator[LogEntry
         if old is run:
             continue
         if old is None:
-            yield from _begun(was, task, run, first=place == 0)
+            yield from _start_entries(was, task, run, first=place == 0)
         if run.dialog and (old is None or old.dialog != run.dialog):
-            yield _asking(run, at)
+            yield _dialog_entry(run, at)
         if not run.alive and (old is None or old.alive):
-            yield _ended(run, at)
+            yield _run_end_entry(run, at)
 
 
-def _begun(was: Task | None, task: Task, run: Run, *, first: bool) -> Iterator[LogEntry]:
+def _start_entries(was: Task | None, task: Task, run: Run, *, first: bool) -> Iterator[LogEntry]:
     if first or (was is not None and was.state in _BEFORE_A_RUN):
         content: LogContent = {"action": run.why.value, "task": f"{task.key} {task.name}"}
-        yield headline(f"started:{run.id}", LogEventType.TASK_STARTED, run.started_at, content)
+        yield summary_entry(f"started:{run.id}", LogEventType.TASK_STARTED, run.started_at, content)
     content = {"executor": run.agent, "task_summary": task.name, "run_id": run.id}
     content |= {"number": run.number, "why": run.why.value, "told": run.feedback}
-    yield detail(f"dispatch:{run.id}", LogEventType.EXECUTOR_DISPATCH, run.started_at, content)
+    yield detail_entry(
+        f"dispatch:{run.id}", LogEventType.EXECUTOR_DISPATCH, run.started_at, content
+    )
 
 
-def _asking(run: Run, at: datetime) -> LogEntry:
+def _dialog_entry(run: Run, at: datetime) -> LogEntry:
     """Return the entry for a program in the pane that waits for a person."""
     content = _blocked(run)
     if run.dialog:
         content |= {"detected_pattern": run.dialog.title}
         content["options"] = [option.label for option in run.dialog.options]
     id = f"dialog:{run.id}:{run.dialogs}"
-    return headline(id, LogEventType.EXECUTOR_BLOCKED, at, content)
+    return summary_entry(id, LogEventType.EXECUTOR_BLOCKED, at, content)
 
 
-def _ended(run: Run, at: datetime) -> LogEntry:
+def _run_end_entry(run: Run, at: datetime) -> LogEntry:
     ended_at = run.ended_at or at
     if blocked_run(run):
         content = _blocked(run) | {"output_summary": run.message, "raw_output_ref": run.log_path}
         content["exit_code"] = run.exit_code
-        return headline(f"output:{run.id}", LogEventType.EXECUTOR_BLOCKED, ended_at, content)
+        return summary_entry(f"output:{run.id}", LogEventType.EXECUTOR_BLOCKED, ended_at, content)
     content: LogContent = {"executor": run.agent, "run_id": run.id, "exit_code": run.exit_code}
     content["outcome"] = run.outcome.value if run.outcome else None
     content["noticed_by"] = run.ended_by.value if run.ended_by else None
     content |= {"output_summary": run.message, "raw_output_ref": run.log_path}
     if run.usage:
         content["agent_tokens"] = run.usage.input_tokens + run.usage.output_tokens
-    return detail(f"output:{run.id}", LogEventType.EXECUTOR_OUTPUT, ended_at, content)
+    return detail_entry(f"output:{run.id}", LogEventType.EXECUTOR_OUTPUT, ended_at, content)
 
 
 def _blocked(run: Run) -> LogContent:
@@ -290,7 +302,7 @@ def work_entries(was: Task | None, task: Task, at: datetime) -> Iterator[LogEntr
     content["files_deleted"] = [*found.deleted_files[:_MOST]]
     content["uncommitted"] = [*found.uncommitted[:_MOST]]
     id = f"work:{task.work_run}:{found.head}"
-    yield detail(id, LogEventType.FILE_OPERATION, seen, content)
+    yield detail_entry(id, LogEventType.FILE_OPERATION, seen, content)
 
 
 def _root(task: Task) -> str:
@@ -302,4 +314,4 @@ def check_entries(check: Check) -> LogEntry:
     content |= {"exit_code": check.exit_code, "duration_ms": int(check.seconds * 1000)}
     content |= {"number": check.number, "output_summary": check.output}
     content["raw_output_ref"] = check.output_path
-    return headline(f"test:{check.number}", LogEventType.TEST_EXECUTION, check.at, content)
+    return summary_entry(f"test:{check.number}", LogEventType.TEST_EXECUTION, check.at, content)

@@ -29,7 +29,7 @@ from bot.core.events import (
 from bot.core.facts import Fact
 from bot.core.projections.records import DecidedEvent, SessionStates
 from bot.core.projections.task_logs import (
-    OVER,
+    FINISHED_STATES,
     ArtifactList,
     EvidenceSummary,
     IndexEntry,
@@ -125,7 +125,7 @@ def shortened_log(log: TaskLog) -> TaskLog:
     )
 
 
-def slim_log(log: TaskLog) -> TaskLog:
+def minimal_log(log: TaskLog) -> TaskLog:
     """Return the log reduced to its beginning and end, for when space is needed."""
     ends = [entry for entry in log.events if entry.event_type in ENDS][-1:]
     kept = tuple(dict.fromkeys(entry.id for entry in (*log.events[:1], *ends)))
@@ -150,7 +150,7 @@ def _reason(session: Session, task: Task) -> str:
 
 def _ended_at(task: Task, events: Sequence[LogEntry]) -> datetime | None:
     """Return when the end of a finished task was logged."""
-    if task.state not in OVER:
+    if task.state not in FINISHED_STATES:
         return None
     told = [entry.timestamp for entry in events if entry.event_type in ENDS]
     return told[-1] if told else task.completed_at
@@ -215,7 +215,7 @@ def _sum(events: Sequence[LogEntry], name: str) -> int:
 MAIN_THREAD, BACKGROUND_THREAD, SYSTEM_THREAD = "thr_001", "thr_002", "thr_003"
 
 
-def unlogged(session: Session, logs: Iterable[TaskLog | IndexEntry]) -> tuple[str, ...]:
+def tasks_without_log(session: Session, logs: Iterable[TaskLog | IndexEntry]) -> tuple[str, ...]:
     """Return the keys of tasks that should have a log and have none."""
     there = {log.task_id if isinstance(log, TaskLog) else log.external_task_id for log in logs}
     return tuple(t.key for t in session.tasks if is_logged(session, t) and t.id not in there)
@@ -293,13 +293,13 @@ def log_blocks(logs: Sequence[TaskLog], task: str = "", level: str = "") -> tupl
     if not logs:
         return (Text(text="There is nothing to show yet."),)
     if not task:
-        return tuple(_all(logs))
+        return tuple(_log_table(logs))
     log = find_log(logs, task)
     if log is None:
         known = ", ".join(one.key for one in logs[:40])
         return (Text(text=f"There is no log of {task}. There are: {known}."),)
     full = level.strip().lower() == Visibility.FULL
-    return tuple(_one(log, Visibility.FULL if full else Visibility.SUMMARY))
+    return tuple(_task_log_blocks(log, Visibility.FULL if full else Visibility.SUMMARY))
 
 
 def find_log(logs: Sequence[TaskLog], name: str) -> TaskLog | None:
@@ -312,7 +312,7 @@ def find_log(logs: Sequence[TaskLog], name: str) -> TaskLog | None:
     return begun[0] if len(begun) == 1 else None
 
 
-def _all(logs: Sequence[TaskLog]) -> Iterator[Element]:
+def _log_table(logs: Sequence[TaskLog]) -> Iterator[Element]:
     rows = tuple(
         (log.key, log.name, log.status, str(log.summary.total_events), _when(log))
         for log in logs[:100]
@@ -325,7 +325,7 @@ def _when(log: TaskLog) -> str:
     return f"{log.ended_at:%Y-%m-%d %H:%M}" if log.ended_at else "–"
 
 
-def _one(log: TaskLog, level: Visibility) -> Iterator[Element]:
+def _task_log_blocks(log: TaskLog, level: Visibility) -> Iterator[Element]:
     yield Fields(pairs=tuple(_head(log)))
     shown = [
         entry
@@ -354,18 +354,18 @@ def _row(entry: LogEntry, longest: int) -> tuple[str, ...]:
     parts = [
         f"{key.replace('_', ' ')}: {text}"
         for key, value in entry.content.items()
-        if key not in _NOT_SAID and (text := _plain(value))
+        if key not in _NOT_SAID and (text := _on_one_line(value))
     ]
     line = " · ".join(parts)
     return (f"{entry.timestamp:%m-%d %H:%M:%S}", entry.event_type.value, cut(line, longest))
 
 
-def _plain(value: JsonValue) -> str:
+def _on_one_line(value: JsonValue) -> str:
     """Return the value on a single line of limited length."""
     if isinstance(value, list):
-        return ", ".join(filter(None, map(_plain, value[:20])))
+        return ", ".join(filter(None, map(_on_one_line, value[:20])))
     if isinstance(value, dict):
-        return ", ".join(f"{key} {_plain(inner)}" for key, inner in value.items())
+        return ", ".join(f"{key} {_on_one_line(inner)}" for key, inner in value.items())
     return "" if value is None else " ".join(str(value)[: _LINE[Visibility.FULL]].split())
 
 
@@ -402,10 +402,10 @@ def session_turns(session_id: str, steps: Sequence[DecidedEvent]) -> tuple[Turn,
     """Return the turns of a session. A turn lasts until the next trigger."""
     begun = [(at, trigger) for at, step in enumerate(steps) if (trigger := _trigger(step.event))]
     ends = [at for at, _ in begun[1:]] + [len(steps)]
-    return tuple(_told(session_id, steps, list(zip(begun, ends, strict=True))))
+    return tuple(_turns(session_id, steps, list(zip(begun, ends, strict=True))))
 
 
-def _told(
+def _turns(
     session_id: str,
     steps: Sequence[DecidedEvent],
     parts: Sequence[tuple[tuple[int, RunTrigger], int]],

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from bot.core.errors import PortError
 from bot.core.events import Event
 from bot.core.projections.task_log_entries import log_entries
-from bot.core.projections.task_logs import OVER, LogEntry, TaskLog, is_logged
+from bot.core.projections.task_logs import FINISHED_STATES, LogEntry, TaskLog, is_logged
 from bot.core.session import Session
 from bot.ports import Logs
 
 log = logging.getLogger("bot.logbook")
 
-MOST = 20_000
+MAX_WAITING_ENTRIES = 20_000
 """Most entries of a session that wait to be written; further ones are dropped."""
 TRIES = 3
 
@@ -39,7 +39,7 @@ class _Waiting:
 
 
 class TaskLogWriter:
-    def __init__(self, logs: Logs, *, most: int = MOST) -> None:
+    def __init__(self, logs: Logs, *, most: int = MAX_WAITING_ENTRIES) -> None:
         self._logs = logs
         self._most = most
         self._waiting: dict[str, _Waiting] = {}
@@ -64,7 +64,7 @@ class TaskLogWriter:
         `sessions` are the unfinished ones; `find` returns the others.
         """
         open_ones = {session.id: session for session in sessions}
-        await self._tried("tidy", self._logs.tidy)
+        await self._attempt("tidy", self._logs.tidy)
         over = [find(name) for name in await self._unsettled() if name not in open_ones]
         for session in [*open_ones.values(), *(one for one in over if one)]:
             tasks = [task for task in session.tasks if is_logged(session, task)]
@@ -78,7 +78,7 @@ class TaskLogWriter:
         """
         await self.written()
         lost: dict[str, PortError] = {}
-        for task in (task for task in session.tasks if task.state in OVER):
+        for task in (task for task in session.tasks if task.state in FINISHED_STATES):
             try:
                 await self._logs.settle(session, task.id)
             except PortError as trouble:
@@ -119,16 +119,16 @@ class TaskLogWriter:
         while self._waiting:
             session_id = next(iter(self._waiting))
             waiting = self._waiting.pop(session_id)
-            if not await self._noted(waiting):
+            if not await self._write_entries(waiting):
                 newer = self._waiting.pop(session_id, None)
                 if newer:
                     waiting.add(newer.session, newer.found)
                 self._waiting[session_id] = waiting
                 return
 
-    async def _noted(self, waiting: _Waiting) -> bool:
+    async def _write_entries(self, waiting: _Waiting) -> bool:
         for number in range(TRIES):
-            if await self._tried("note", lambda: self._logs.note(waiting.session, waiting.found)):
+            if await self._attempt("note", lambda: self._logs.note(waiting.session, waiting.found)):
                 return True
             await asyncio.sleep(0.01 * number)
         return False
@@ -140,7 +140,7 @@ class TaskLogWriter:
             log.warning("not caught up", extra={"data": {"why": trouble.reason}})
             return ()
 
-    async def _tried(self, what: str, work: Callable[[], Awaitable[None]]) -> bool:
+    async def _attempt(self, what: str, work: Callable[[], Awaitable[None]]) -> bool:
         """Do the work. Return `False` if it may succeed later; after a bug it is logged and dropped."""
         try:
             await work()

@@ -238,7 +238,7 @@ class SessionLog(Fact):
 
 # The states of a task and its run in the terms of the logs.
 
-OVER = (TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELLED, TaskState.REPLACED)
+FINISHED_STATES = (TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELLED, TaskState.REPLACED)
 _CARRIED_OUT = (Phase.EXECUTING, Phase.FINISHING, Phase.DONE)
 _QUEUED = (TaskState.PENDING, TaskState.READY)
 _PHASES = {
@@ -271,7 +271,7 @@ def status_of_log(session: Session, task: Task) -> TaskLogStatus:
     """Return the task's status in its log. Complete means verified; work that is only claimed is incomplete."""
     if task.state in _QUEUED:
         return TaskLogStatus.QUEUED
-    if task.state not in (*OVER, TaskState.BLOCKED):
+    if task.state not in (*FINISHED_STATES, TaskState.BLOCKED):
         return TaskLogStatus.RUNNING
     match status_of(session, task):
         case OverallStatus.COMPLETE if task.state is TaskState.COMPLETED:
@@ -345,7 +345,7 @@ def truncated_entry(entry: LogEntry, limit: int) -> LogEntry:
     if entry_size(entry) <= limit:
         return entry
     frame = entry_size(entry.model_copy(update={"content": {}}))
-    room = _Room(limit - frame - _MARK)
+    room = _ByteBudget(limit - frame - _MARK)
     return entry.model_copy(update={"content": room.mapping(entry.content)})
 
 
@@ -364,7 +364,7 @@ def entries_within(entries: Iterable[LogEntry], limit: int) -> tuple[tuple[LogEn
     return tuple(entry for entry in kept if entry.id not in gone), len(gone)
 
 
-class _Room:
+class _ByteBudget:
     """The bytes left for an entry while its content is copied."""
 
     def __init__(self, left: int) -> None:

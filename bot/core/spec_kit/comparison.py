@@ -96,10 +96,10 @@ def _place_in_plan(key: str) -> tuple[int, str]:
 def _details(old: TaskView, new: TaskView) -> Iterator[str]:
     if old.name and _line(old.name) != _line(new.name):
         yield cut(f"name: {_line(old.name)} → {_line(new.name)}", LONGEST_LINE)
-    yield from _prose("description", old.description, new.description)
-    yield from _items("acceptance", old.acceptance, new.acceptance)
-    yield from _items("files", old.files, new.files)
-    yield from _items("requirements", old.requirements, new.requirements)
+    yield from _text_changes("description", old.description, new.description)
+    yield from _item_changes("acceptance", old.acceptance, new.acceptance)
+    yield from _item_changes("files", old.files, new.files)
+    yield from _item_changes("requirements", old.requirements, new.requirements)
     if set(old.depends_on) != set(new.depends_on):
         needs = " → ".join(_keys(view.depends_on) for view in (old, new) if view.name)
         yield cut(f"depends on: {needs}", LONGEST_LINE)
@@ -108,7 +108,7 @@ def _details(old: TaskView, new: TaskView) -> Iterator[str]:
         yield cut(f"agent: {agents}", LONGEST_LINE)
 
 
-def _prose(field: str, old: str, new: str) -> Iterator[str]:
+def _text_changes(field: str, old: str, new: str) -> Iterator[str]:
     gone, added = _line(old), _line(new)
     if gone == added:
         return
@@ -118,7 +118,7 @@ def _prose(field: str, old: str, new: str) -> Iterator[str]:
         yield cut(f"{field}: {ADDED if added else REMOVED} {added or gone}", LONGEST_LINE)
 
 
-def _items(field: str, old: Iterable[str], new: Iterable[str]) -> Iterator[str]:
+def _item_changes(field: str, old: Iterable[str], new: Iterable[str]) -> Iterator[str]:
     gone, added = dict.fromkeys(map(_line, old)), dict.fromkeys(map(_line, new))
     yield from (
         cut(f"{field}: {REMOVED} {item}", LONGEST_LINE) for item in gone if item not in added
@@ -178,7 +178,7 @@ class _Pairs(NamedTuple):
 def altered_passages(where: str, before: str, after: str) -> Iterator[Alteration]:
     """Yield the changes in the order of the new document, removed passages last."""
     new = list(_passages(after))
-    pairs = _recognised(list(_passages(before)), new)
+    pairs = _match_passages(list(_passages(before)), new)
     former = {id(now): old for old, now in pairs.both}
     for now in new:
         if old := former.get(id(now)):
@@ -190,11 +190,11 @@ def altered_passages(where: str, before: str, after: str) -> Iterator[Alteration
                     details=first_few(details, MOST_LINES - 1, "line"),
                 )
         else:
-            yield _whole(Altered.ADDED, where, now, ADDED)
-    yield from (_whole(Altered.REMOVED, where, old, REMOVED) for old in pairs.gone)
+            yield _whole_passage(Altered.ADDED, where, now, ADDED)
+    yield from (_whole_passage(Altered.REMOVED, where, old, REMOVED) for old in pairs.gone)
 
 
-def _whole(what: Altered, where: str, passage: _Passage, sign: str) -> Alteration:
+def _whole_passage(what: Altered, where: str, passage: _Passage, sign: str) -> Alteration:
     details = first_few(
         [cut(f"{sign} {line}", LONGEST_LINE) for line in passage.lines], MOST_LINES - 1, "line"
     )
@@ -243,29 +243,29 @@ def _content(line: MarkdownLine, *, in_opening: bool) -> str:
     return "" if silent or (in_opening and _METADATA.fullmatch(text)) else text
 
 
-def _recognised(before: list[_Passage], after: list[_Passage]) -> _Pairs:
+def _match_passages(before: list[_Passage], after: list[_Passage]) -> _Pairs:
     """Match old and new passages: first identical ones, then those in the same place, then those with the same lines
     elsewhere or under another name, then those with the same title.
     """
     pairs = _Pairs([], before, after)
-    for sign in (_itself, _position, _lines, _last_title):
+    for sign in (_content_key, _place_key, _lines_key, _title_key):
         pairs = _paired(pairs, sign)
     return pairs
 
 
-def _itself(passage: _Passage) -> object:
+def _content_key(passage: _Passage) -> object:
     return passage
 
 
-def _position(passage: _Passage) -> object:
+def _place_key(passage: _Passage) -> object:
     return passage.place
 
 
-def _lines(passage: _Passage) -> object:
+def _lines_key(passage: _Passage) -> object:
     return passage.lines
 
 
-def _last_title(passage: _Passage) -> object:
+def _title_key(passage: _Passage) -> object:
     # Without numbers: stories are renumbered when one is inserted before them.
     return tuple(re.sub("[0-9]+", "#", title) for title in passage.place[-1:])
 
@@ -305,7 +305,7 @@ ADDED = "+"
 REMOVED = "−"
 MOST_LINES = 6
 LONGEST_LINE = 160
-_LEAD = 40
+_CONTEXT_CHARS = 40
 """Characters kept before the point where two lines differ."""
 
 
@@ -314,8 +314,8 @@ def changed_pair(gone: str, added: str, before: str = "") -> Iterator[str]:
     at = _first_difference(gone, added)
     for sign, text in ((REMOVED, gone), (ADDED, added)):
         line = f"{before}{sign} {text}"
-        if len(line) > LONGEST_LINE and at > _LEAD:
-            line = f"{before}{sign} …{text[at - _LEAD :]}"
+        if len(line) > LONGEST_LINE and at > _CONTEXT_CHARS:
+            line = f"{before}{sign} …{text[at - _CONTEXT_CHARS :]}"
         yield cut(line, LONGEST_LINE)
 
 

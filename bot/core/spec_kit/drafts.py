@@ -74,7 +74,7 @@ def phases(drafts: Sequence[TaskDraft]) -> Phases:
 
     A draft without a story goes where its dependencies allow, or else stays where it was listed.
     """
-    edges = _explicit(drafts)
+    edges = _stated_dependencies(drafts)
     with_story = {draft.key for draft in drafts if story_number(draft)}
     before_stories = reachable(with_story, edges)
     after_stories = {draft.key for draft in drafts if reachable({draft.key}, edges) & with_story}
@@ -95,7 +95,7 @@ def phases(drafts: Sequence[TaskDraft]) -> Phases:
 
 def dependency_graph(drafts: Sequence[TaskDraft]) -> dict[str, set[str]]:
     """Return what each task depends on: as the drafts say, or, if none says anything, as phases and [P] imply."""
-    edges = _explicit(drafts)
+    edges = _stated_dependencies(drafts)
     if any(draft.depends_on for draft in drafts):
         return edges
     ordered = phases(drafts)
@@ -133,11 +133,12 @@ def draft_problems(drafts: Sequence[TaskDraft]) -> list[str]:
         unknown = [key for key in dict.fromkeys(draft.depends_on) if key not in counted]
         found += [f"{draft.key} depends on {key}, which does not exist" for key in unknown]
     return found + [
-        f"dependencies run in a circle: {' → '.join(cycle)}" for cycle in _cycles(_explicit(drafts))
+        f"dependencies run in a circle: {' → '.join(cycle)}"
+        for cycle in _cycles(_stated_dependencies(drafts))
     ]
 
 
-def _explicit(drafts: Sequence[TaskDraft]) -> dict[str, set[str]]:
+def _stated_dependencies(drafts: Sequence[TaskDraft]) -> dict[str, set[str]]:
     """Return the stated dependencies, without unknown tasks and self-references."""
     edges: dict[str, set[str]] = {draft.key: set() for draft in drafts}
     for draft in drafts:
@@ -214,10 +215,10 @@ def breakdown_issues(
     """Return what should be fixed before users see the tasks; empty if no flaw is found."""
     return [
         *_uncovered(drafts, spec_markdown),
-        *_unaccepted(drafts),
+        *_without_acceptance(drafts),
         *([] if has_tests else _without_tests(drafts)),
         *_too_large(drafts, requirement_ids(spec_markdown)),
-        *_colliding(drafts),
+        *_shared_files(drafts),
     ]
 
 
@@ -227,7 +228,7 @@ def _uncovered(drafts: Sequence[TaskDraft], spec_markdown: str) -> Iterator[str]
             yield f"{covered.requirement} is served by no task"
 
 
-def _unaccepted(drafts: Sequence[TaskDraft]) -> Iterator[str]:
+def _without_acceptance(drafts: Sequence[TaskDraft]) -> Iterator[str]:
     for draft in drafts:
         if not any(item.strip() for item in draft.acceptance):
             yield f"{draft.key} does not say when it is accepted"
@@ -264,7 +265,7 @@ def _too_large(drafts: Sequence[TaskDraft], stated: Sequence[str]) -> Iterator[s
             yield f"{draft.key} names {len(set(draft.files))} files: too large, split it"
 
 
-def _colliding(drafts: Sequence[TaskDraft]) -> Iterator[str]:
+def _shared_files(drafts: Sequence[TaskDraft]) -> Iterator[str]:
     """Yield a sentence for each file that is named by several tasks which may run at once."""
     edges = dependency_graph(drafts)
     needs = {key: reachable({key}, edges) for key in edges}
@@ -298,13 +299,13 @@ def merge_breakdown(
     The result may be invalid: check it with `draft_problems`.
     """
     here = {draft.key for draft in now}
-    laid = list(_laid_over(now, new, affected))
+    laid = list(_merged_drafts(now, new, affected))
     laid += [draft for draft in new if draft.key not in here]
     removed = here - {draft.key for draft in laid}
     return tuple(_without(draft, removed) for draft in laid)
 
 
-def _laid_over(
+def _merged_drafts(
     now: Sequence[TaskDraft], new: Sequence[TaskDraft], affected: Collection[str]
 ) -> Iterator[TaskDraft]:
     # a key that `new` uses twice stays double, so that the problem is found

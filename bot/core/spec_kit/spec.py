@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 from bot.core.facts import Fact
-from bot.core.plan import Covered
+from bot.core.plan import RequirementCoverage
 
 # What spec.md and plan.md must contain, and which ids and stories they define.
 
@@ -230,12 +230,14 @@ class _Span(NamedTuple):
     last: tuple[int, str]
 
 
-def coverage(spec_markdown: str, tasks: Sequence[ServesRequirements]) -> tuple[Covered, ...]:
+def coverage(
+    spec_markdown: str, tasks: Sequence[ServesRequirements]
+) -> tuple[RequirementCoverage, ...]:
     """Return every requirement of the spec in order, with the tasks that serve it."""
     stated = requirement_ids(spec_markdown)
     serving = [(task.key, served_requirements(task.requirements, stated)) for task in tasks]
     return tuple(
-        Covered(
+        RequirementCoverage(
             requirement=requirement,
             tasks=tuple(dict.fromkeys(key for key, serves in serving if requirement in serves)),
         )

@@ -131,7 +131,7 @@ class ParsedTasks(Fact):
 
 def parse_tasks(markdown: str) -> ParsedTasks:
     """Return every task line in the order of the document."""
-    reading = _Reading()
+    reading = _TaskParser()
     read = list(markdown_lines(markdown))
     if not any(_BOX.fullmatch(line.text) for line in read if not line.fenced):
         # some models put the whole document into a code fence
@@ -141,7 +141,7 @@ def parse_tasks(markdown: str) -> ParsedTasks:
     return reading.result()
 
 
-class _Reading:
+class _TaskParser:
     def __init__(self) -> None:
         self._tasks: list[ParsedTask] = []
         self._details: list[list[str]] = []
@@ -167,8 +167,8 @@ class _Reading:
 
     def result(self) -> ParsedTasks:
         self._highest = max((key_number(task.key) for task in self._tasks), default=0)
-        self._name_the_nameless()
-        self._rename_doubles()
+        self._assign_missing_keys()
+        self._rename_duplicates()
         there = {task.key for task in self._tasks}
         keys = TaskKeys.of(there)
         tasks = [
@@ -181,7 +181,7 @@ class _Reading:
 
     def _take_box(self, line: MarkdownLine, box: re.Match[str]) -> None:
         indent = len(box["indent"].expandtabs(4))
-        key, tags, text = _taken_apart(box["rest"])
+        key, tags, text = _split_task_line(box["rest"])
         if not key and self._open and indent > self._indent:
             # a checkbox without an id below a task is one of its steps
             self._take_detail(line.text)
@@ -214,7 +214,7 @@ class _Reading:
             return
         self._details[-1].append(text.strip())
 
-    def _name_the_nameless(self) -> None:
+    def _assign_missing_keys(self) -> None:
         for at in self._without_key:
             key = self._free_key()
             self._tasks[at] = self._tasks[at].model_copy(update={"key": key})
@@ -222,7 +222,7 @@ class _Reading:
                 f"line {self._tasks[at].line}: the task has no id, it became {key}"
             )
 
-    def _rename_doubles(self) -> None:
+    def _rename_duplicates(self) -> None:
         seen: set[str] = set()
         for at, task in enumerate(self._tasks):
             if task.key in seen:
@@ -239,8 +239,8 @@ class _Reading:
 
     def _with_dependencies(self, task: ParsedTask, there: set[str], keys: TaskKeys) -> ParsedTask:
         # The line itself takes precedence over its details.
-        named = needs_in(task.text, keys) or [
-            key for detail in task.details for key in needs_of_a_note(detail, keys)
+        named = dependencies_in(task.text, keys) or [
+            key for detail in task.details for key in dependencies_in_note(detail, keys)
         ]
         known: list[str] = []
         for key in dict.fromkeys(named):
@@ -257,13 +257,13 @@ class _Reading:
         return task.model_copy(update={"depends_on": tuple(known)})
 
 
-def _taken_apart(rest: str) -> tuple[str, list[str], str]:
+def _split_task_line(rest: str) -> tuple[str, list[str], str]:
     """Split into id, tags and text, in whichever order id and tags come."""
     key = ""
     tags: list[str] = []
     at = 0
     while at < len(rest):
-        found = None if key or begins_with_needs(rest, at) else _KEY.match(rest, at)
+        found = None if key or begins_with_dependency(rest, at) else _KEY.match(rest, at)
         if found:
             key = unicodedata.normalize("NFKC", found[1])
         elif found := _TAG.match(rest, at):
@@ -326,7 +326,7 @@ class TaskKeys(NamedTuple):
         return self.ordered[start : bisect_left(self.numbers, key_number(last))]
 
 
-def needs_in(text: str, keys: TaskKeys) -> list[str]:
+def dependencies_in(text: str, keys: TaskKeys) -> list[str]:
     """Return the ids that must be complete first according to the text."""
     line = " ".join(text.split())
     return [
@@ -337,7 +337,7 @@ def needs_in(text: str, keys: TaskKeys) -> list[str]:
     ]
 
 
-def needs_of_a_note(text: str, keys: TaskKeys) -> list[str]:
+def dependencies_in_note(text: str, keys: TaskKeys) -> list[str]:
     """Like `dependencies_in` for a line below a task.
 
     It must begin with the statement, as descriptions may mention other tasks.
@@ -346,11 +346,11 @@ def needs_of_a_note(text: str, keys: TaskKeys) -> list[str]:
     found = _IDS.search(line)
     if found is None:
         return []
-    begins = _BEFORE.match(line[: found.start()]) or begins_with_needs(line)
+    begins = _BEFORE.match(line[: found.start()]) or begins_with_dependency(line)
     return list(_ids_in_list(found[0], keys)) if begins else []
 
 
-def begins_with_needs(text: str, at: int = 0) -> bool:
+def begins_with_dependency(text: str, at: int = 0) -> bool:
     """Whether the text begins with a statement like «T001の後に»; then T001 is not the task's own id."""
     found = _IDS.match(text, at)
     return bool(found and _BEHIND.match(text, found.end()))

@@ -50,7 +50,7 @@ class Weakened(NamedTuple):
 def weakened(pairs: Sequence[RegionPair], old: Suite, new: Suite) -> Iterator[Weakened]:
     """Compare test by test, and outside of tests hunk by hunk."""
     there = _AddedAssertions(new)
-    for before, after in [*pairs, *_around(old, new)]:
+    for before, after in [*pairs, *_regions_outside_tests(old, new)]:
         if before.touched:
             yield from _compare_assertions(before, after, there)
         if after.touched and after.declared != "+":
@@ -61,7 +61,7 @@ def weakened(pairs: Sequence[RegionPair], old: Suite, new: Suite) -> Iterator[We
                 yield Weakened(region.path, region.test, f"ends all with «{normalised(line.text)}»")
 
 
-def _around(old: Suite, new: Suite) -> Iterator[RegionPair]:
+def _regions_outside_tests(old: Suite, new: Suite) -> Iterator[RegionPair]:
     """Yield the changes outside of visible tests, the old side paired with the new one."""
     after = {key: _joined(regions) for key, regions in _unseen(new).items()}
     for key, regions in _unseen(old).items():
@@ -123,19 +123,19 @@ def _compare_assertions(
     if removed:
         left = Counter(claim.text for claim in added)
         left.subtract(Counter(claim.text for claim in removed))
-        fresh = list(_exceeding(added, left))
-        gone = _exceeding(removed, Counter({text: -n for text, n in left.items()}))
+        fresh = list(_surplus(added, left))
+        gone = _surplus(removed, Counter({text: -n for text, n in left.items()}))
         held = _RemainingAssertions(after, fresh)
         lost = [
             one
             for one in gone
             if not (there.takes(one.text) or held.holds(one) or there.shares(one, held.all))
         ]
-        yield from _less(before, lost, fresh)
+        yield from _weaker_assertions(before, lost, fresh)
     yield from _looser_tolerance(before, after)
 
 
-def _exceeding(found: list[Claim], left: Counter[str]) -> Iterator[Claim]:
+def _surplus(found: list[Claim], left: Counter[str]) -> Iterator[Claim]:
     """Yield the assertions that one side has more often than the other."""
     for claim in found:
         if left[claim.text] > 0:
@@ -143,7 +143,7 @@ def _exceeding(found: list[Claim], left: Counter[str]) -> Iterator[Claim]:
             yield claim
 
 
-def _less(region: Region, lost: list[Claim], fresh: list[Claim]) -> Iterator[Weakened]:
+def _weaker_assertions(region: Region, lost: list[Claim], fresh: list[Claim]) -> Iterator[Weakened]:
     exact = sum(claim.strength is Strength.EXACT for claim in lost)
     exact_now = sum(claim.strength is Strength.EXACT for claim in fresh)
     weaker = [claim for claim in fresh if claim.strength is not Strength.EXACT]

@@ -140,22 +140,22 @@ def language_of(path: str) -> Language | None:
     return _SUFFIXES.get(PurePosixPath(path).suffix.lower())
 
 
-def is_named_so(path: str) -> bool:
+def has_test_file_name(path: str) -> bool:
     """Whether the file's name alone makes it a test file."""
     return _NAMES.fullmatch(PurePosixPath(path).name) is not None
 
 
-def is_of_tests(path: str) -> bool:
+def belongs_to_tests(path: str) -> bool:
     """Whether the file belongs to the tests, as a test or as a helper."""
-    return is_named_so(path) or any(part in _FOLDERS for part in path.split("/")[:-1])
+    return has_test_file_name(path) or any(part in _FOLDERS for part in path.split("/")[:-1])
 
 
-def holds_tests(path: str) -> Language | None:
+def test_language_of(path: str) -> Language | None:
     """Return the language of the tests that the file may declare, or `None`."""
     language = language_of(path)
     if language is None or language.anywhere:
         return language
-    looked_into = is_named_so(path) if language.by_name else is_of_tests(path)
+    looked_into = has_test_file_name(path) if language.by_name else belongs_to_tests(path)
     return language if looked_into else None
 
 

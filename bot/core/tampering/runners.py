@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from bot.core.diffs import FileChange, Hunk
-from bot.core.tampering.languages import is_of_tests
+from bot.core.tampering.languages import belongs_to_tests
 
 # CI pipelines and the settings of test runners.
 
@@ -237,7 +237,7 @@ def runner_touched(change: FileChange) -> str:
     pattern = _SUFFIXES.get(PurePosixPath(change.path).suffix.lower())
     if pattern is None:
         return ""
-    of_tests = is_of_tests(change.path)
+    of_tests = belongs_to_tests(change.path)
     gone = {line.text.strip() for line in change.touched if line.mark == "-"}
     for line in change.touched:
         text = line.text.strip()

@@ -16,7 +16,7 @@ from bot.core.diffs import FileChange, read_patch
 from bot.core.facts import Fact
 from bot.core.git import Work
 from bot.core.tampering.assertions import weakened
-from bot.core.tampering.languages import holds_tests, is_named_so
+from bot.core.tampering.languages import has_test_file_name, test_language_of
 from bot.core.tampering.runners import (
     is_ci,
     is_lock,
@@ -25,7 +25,7 @@ from bot.core.tampering.runners import (
     runner_touched,
     settings_touched,
 )
-from bot.core.tampering.skipped import skipped
+from bot.core.tampering.skipped import find_skipped
 from bot.core.tampering.tests import Suite, pair_tests, tests_of
 from bot.core.text import cut
 
@@ -73,7 +73,7 @@ Sighting = tuple[Sign, str, str] | tuple[Sign, str, str, tuple[str, ...]]
 """The sign, the path, its description, and the deleted or skipped tests."""
 
 
-def flags(diff: str, files: Work | None = None) -> tuple[Flag, ...]:
+def find_flags(diff: str, files: Work | None = None) -> tuple[Flag, ...]:
     """Return the signs in a patch.
 
     `files`: the files that git reports as changed, even if the patch does not show them.
@@ -108,7 +108,7 @@ def _sightings(changes: list[FileChange], files: Work | None, *, cut: bool) -> I
 def _tests(changes: list[FileChange]) -> Iterator[Sighting]:
     old, new = tests_of(changes, "-"), tests_of(changes, "+")
     pairs, gone = pair_tests(old, new)
-    with_file = _gone_with_their_file(changes, old, new)
+    with_file = _tests_of_deleted_files(changes, old, new)
     for region in gone:
         commented = region.test in new.commented
         sign = Sign.TEST_SKIPPED if commented else Sign.TEST_DELETED
@@ -119,7 +119,7 @@ def _tests(changes: list[FileChange]) -> Iterator[Sighting]:
             f"{_test_name(region.test)} {how}",
             (region.test, *with_file[region.path]),
         )
-    for one in skipped(changes, old, new):
+    for one in find_skipped(changes, old, new):
         says = f"{_test_name(one.test)} {_shown(one.says)}".strip()
         yield Sign.TEST_SKIPPED, one.path, says, (one.test,) if one.test else ()
     for other in weakened(pairs, old, new):
@@ -128,7 +128,7 @@ def _tests(changes: list[FileChange]) -> Iterator[Sighting]:
     yield from _whole_files(changes, {region.path for region in old.declared})
 
 
-def _gone_with_their_file(
+def _tests_of_deleted_files(
     changes: list[FileChange], old: Suite, new: Suite
 ) -> defaultdict[str, list[str]]:
     """Return, for each deleted file, the tests whose names occur nowhere else, even if another test looks similar."""
@@ -146,7 +146,7 @@ def _whole_files(changes: list[FileChange], known: set[str]) -> Iterator[Sightin
     fresh = {PurePosixPath(change.path).name for change in changes if change.kind == "new"}
     for change in changes:
         if change.kind == "deleted" and change.path not in known:
-            if is_named_so(change.path) and PurePosixPath(change.path).name not in fresh:
+            if has_test_file_name(change.path) and PurePosixPath(change.path).name not in fresh:
                 yield Sign.TEST_DELETED, change.path, "the whole file is gone", ("",)
         elif change.kind == "renamed" and _leaves_the_tests(change):
             says = f"it is {_shown(change.path)} now, where nobody looks for tests"
@@ -154,7 +154,7 @@ def _whole_files(changes: list[FileChange], known: set[str]) -> Iterator[Sightin
 
 
 def _leaves_the_tests(change: FileChange) -> bool:
-    return holds_tests(change.before) is not None and holds_tests(change.path) is None
+    return test_language_of(change.before) is not None and test_language_of(change.path) is None
 
 
 def _snapshots(changes: list[FileChange]) -> Iterator[Sighting]:
@@ -202,9 +202,13 @@ def _unseen(changes: list[FileChange], files: Work, *, cut: bool) -> Iterator[Si
             if path in seen:
                 continue
             yield from _of_file(path, how)
-            if how == "deleted" and is_named_so(path) and PurePosixPath(path).name not in made:
+            if (
+                how == "deleted"
+                and has_test_file_name(path)
+                and PurePosixPath(path).name not in made
+            ):
                 yield Sign.TEST_DELETED, path, "the whole file is gone", ("",)
-            elif how == "changed" and is_named_so(path) and holds_tests(path):
+            elif how == "changed" and has_test_file_name(path) and test_language_of(path):
                 yield Sign.ASSERTION_WEAKENED, path, "its patch cannot be looked at here"
 
 
@@ -232,7 +236,7 @@ def _name_list(says: list[str]) -> str:
 MOST_UNPLANNED = 20
 
 
-def unplanned(work: Work, named: Collection[str]) -> tuple[Flag, ...]:
+def unplanned_flags(work: Work, named: Collection[str]) -> tuple[Flag, ...]:
     """Return the signs.
 
     `work`: the files that git reports as changed; `named`: the files that people have seen in the plan.
@@ -271,7 +275,7 @@ _WORD = re.compile(r"\w+")
 _CRATES = ("lib", "main", "mod")
 
 
-def explained(flags: Iterable[Flag], names: Sequence[str]) -> frozenset[str]:
+def explained_tests(flags: Iterable[Flag], names: Sequence[str]) -> frozenset[str]:
     """Return those of the tests (by their runner's names) that were deleted or skipped according to these signs."""
     found: set[str] = set()
     for flag in flags:

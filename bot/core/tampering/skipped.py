@@ -59,22 +59,22 @@ class Skipped(NamedTuple):
     says: str
 
 
-def skipped(changes: list[FileChange], old: Suite, new: Suite) -> Iterator[Skipped]:
+def find_skipped(changes: list[FileChange], old: Suite, new: Suite) -> Iterator[Skipped]:
     """Yield what is skipped now and was not before."""
-    before = Counter(key for region in old.regions for key, _ in _marks(region, old))
+    before = Counter(key for region in old.regions for key, _ in _skip_marks(region, old))
     for region in new.regions:
-        for key, line in _marks(region, new):
+        for key, line in _skip_marks(region, new):
             if before[key] > 0:
                 before[key] -= 1
             else:
                 yield Skipped(region.path, key[0], f"is skipped by «{normalised(line.text)}»")
     for region in new.regions:
-        yield from _silenced(region)
+        yield from _disabled_tests(region)
     yield from _hidden(old, new)
-    yield from _quoted(changes, new)
+    yield from _tests_left_out(changes, new)
 
 
-def _marks(region: Region, suite: Suite) -> Iterator[tuple[tuple[str, str], DiffLine]]:
+def _skip_marks(region: Region, suite: Suite) -> Iterator[tuple[tuple[str, str], DiffLine]]:
     """Yield each changed line that skips, with what it skips: its own test or the next one."""
     for at, line in enumerate(region.lines):
         if line.mark == " ":
@@ -109,7 +109,7 @@ def _near_end(region: Region, line: DiffLine) -> bool:
     return any(other is line for other in region.lines[-8:])
 
 
-def _silenced(region: Region) -> Iterator[Skipped]:
+def _disabled_tests(region: Region) -> Iterator[Skipped]:
     """Yield tests that return before their first line, or whose code is under a false condition."""
     for at, line in enumerate(region.lines):
         if line.mark == " ":
@@ -138,7 +138,7 @@ def _hidden(old: Suite, new: Suite) -> Iterator[Skipped]:
                 )
 
 
-def _quoted(changes: list[FileChange], new: Suite) -> Iterator[Skipped]:
+def _tests_left_out(changes: list[FileChange], new: Suite) -> Iterator[Skipped]:
     """Yield tests that were turned into a string literal or excluded from the build."""
     paths = {region.path: region.language for region in new.regions}
     for change in changes:

@@ -14,10 +14,10 @@ from bot.core.tampering.languages import (
     Language,
     Mentioned,
     all_mentioned,
-    holds_tests,
     is_comment,
     mentioned,
     normalised,
+    test_language_of,
 )
 
 # The tests of a patch, each with its changed lines.
@@ -85,7 +85,7 @@ def tests_of(changes: list[FileChange], mark: str) -> Suite:
     found = Suite()
     for number, change in enumerate(changes):
         path = change.path if mark == "+" else change.before
-        language = holds_tests(path)
+        language = test_language_of(path)
         if language is None:
             continue
         for at, hunk in enumerate(change.hunks):
@@ -185,7 +185,7 @@ RegionPair = tuple[Region, Region]
 def pair_tests(old: Suite, new: Suite) -> tuple[list[RegionPair], list[Region]]:
     """Return each old test paired with its new form, and the tests that are gone."""
     pairs, missing, fresh = _same_name(old.declared, new.declared)
-    for pairing in (_moved, _in_place, _alike, _renamed):
+    for pairing in (_same_name_elsewhere, _same_place, _similar_lines, _similar_name):
         found = pairing(missing, fresh)
         pairs += found
         gone, used = {id(one) for one, _ in found}, {id(one) for _, one in found}
@@ -213,12 +213,12 @@ def _same_name(
     return pairs, missing, [one for left in waiting.values() for one in left]
 
 
-def _moved(missing: list[Region], fresh: list[Region]) -> list[RegionPair]:
+def _same_name_elsewhere(missing: list[Region], fresh: list[Region]) -> list[RegionPair]:
     # Same name in another file, with similar content.
     return _paired_by(missing, fresh, lambda one: one.test, _much_alike)
 
 
-def _in_place(missing: list[Region], fresh: list[Region]) -> list[RegionPair]:
+def _same_place(missing: list[Region], fresh: list[Region]) -> list[RegionPair]:
     # As many new tests as there were old ones in the same place.
     gone, made = Counter(map(_place, missing)), Counter(map(_place, fresh))
     return _paired_by(missing, fresh, _place, lambda old, _: gone[_place(old)] == made[_place(old)])
@@ -251,7 +251,7 @@ def _much_alike(old: Region, new: Region) -> bool:
     return not mine or len(mine & yours) >= _ALIKE * len(mine)
 
 
-def _alike(missing: list[Region], fresh: list[Region]) -> list[RegionPair]:
+def _similar_lines(missing: list[Region], fresh: list[Region]) -> list[RegionPair]:
     # Another name with nearly the same lines, anywhere.
     places: defaultdict[str, list[Region]] = defaultdict(list)
     for region in fresh:
@@ -272,7 +272,7 @@ def _alike(missing: list[Region], fresh: list[Region]) -> list[RegionPair]:
     return pairs
 
 
-def _renamed(missing: list[Region], fresh: list[Region]) -> list[RegionPair]:
+def _similar_name(missing: list[Region], fresh: list[Region]) -> list[RegionPair]:
     # In the same file, with a similar name.
     if len(missing) * len(fresh) > _MOST_PAIRS:
         return []
@@ -326,7 +326,7 @@ class _SurvivingTests:
         if not body:
             return bool(stayed)
         rows = self._rows.get(region.path)
-        if rows and _among(all_mentioned([mentioned(t, region.language) for t in body]), rows):
+        if rows and _is_in_rows(all_mentioned([mentioned(t, region.language) for t in body]), rows):
             return True
         lines = self._lines.get(region.path, Counter[str]())
         there = [text for text in body if lines[text] > 0]
@@ -344,7 +344,7 @@ def _table_rows(regions: list[Region]) -> Mentioned | None:
     return all_mentioned([mentioned(text, language) for text, language in lines])
 
 
-def _among(about: Mentioned, rows: Mentioned) -> bool:
+def _is_in_rows(about: Mentioned, rows: Mentioned) -> bool:
     # Requires the same literals; only half of the names, as calls in between may be gone.
     if not about.literals:
         return about.within(rows)

@@ -20,23 +20,23 @@ from bot.core.text import counted, sentences
 from bot.steps import messages, plan
 from bot.steps.verify import test_command
 
-STAYS_FRESH = timedelta(minutes=5)
+RECHECK_AFTER = timedelta(minutes=5)
 """For this long after an approval the base is not checked again before the first task starts."""
-MOST_NAMED = 5
+MAX_NAMED_FILES = 5
 """Files named in one message."""
 
 
-def look_before_start(session: Session, at: AwareDatetime) -> None:
+def require_base_check(session: Session, at: AwareDatetime) -> None:
     """Have the base checked again before the first task starts: the session may have waited in the queue for hours
     while others were merged.
     """
     begun = any(task.runs for task in _unsettled(session))
     approved = session.approval.granted.at if session.approval.granted else None
-    if session.pulls.host and not begun and (approved is None or at - approved > STAYS_FRESH):
+    if session.pulls.host and not begun and (approved is None or at - approved > RECHECK_AFTER):
         session.approval.checking_base = True
 
 
-def moved(session: Session, event: BaseSeen) -> str:
+def base_move_text(session: Session, event: BaseSeen) -> str:
     """Return how the base has moved, in words; empty if it has not."""
     old, new = session.repository.base_commit, event.base.commit
     if old == new:
@@ -51,25 +51,25 @@ def concerns_plan(session: Session, event: BaseSeen) -> bool:
     )
 
 
-def why_not_seen(event: BaseSeen) -> str:
+def why_base_unknown(event: BaseSeen) -> str:
     """Return why the base's position is unknown; empty if it is known."""
     upstream = event.base.upstream
     return upstream.problem if upstream else ""
 
 
-def take_up(session: Session, event: BaseSeen) -> None:
+def accept_new_base(session: Session, event: BaseSeen) -> None:
     """Make the new base commit the session's start.
 
     The spec branch, from which tasks start, is updated before they do.
     """
     session.repository.base_commit = event.base.commit
     if event.scan:
-        session.repository.scan = test_command.as_approved(session, event.scan)
+        session.repository.scan = test_command.with_approved_command(session, event.scan)
     if session.plan.spec:
         session.plan.spec = session.plan.spec.model_copy(update={"commit": ""})
 
 
-def taken_up(session: Session, event: BaseSeen, where: str) -> Deed:
+def base_moved_news(session: Session, event: BaseSeen, where: str) -> Deed:
     """Return the message about the moved base, one for each new commit."""
     came = f"{counted(event.commits, 'commit')}, none of which changes a file of this plan."
     if touched := _shared_with_plan(session, event):
@@ -77,7 +77,7 @@ def taken_up(session: Session, event: BaseSeen, where: str) -> Deed:
     return messages.news(f"base:{event.base.commit[:10]}", f"{where}. I build on that.", came)
 
 
-def not_seen(session: Session, why: str, at: AwareDatetime) -> Deed:
+def base_unknown_news(session: Session, why: str, at: AwareDatetime) -> Deed:
     known = f"I go on from {session.repository.base_commit[:10]}, as it was seen last."
     title = f"I cannot see where {messages.branch_of(session)} stands now."
     return messages.news(f"base-unseen:{int(at.timestamp())}", title, sentences(why), known)
@@ -92,14 +92,14 @@ def decide(session: Session, event: BaseSeen | OrderFailed) -> Iterator[Deed]:
     if isinstance(event, BaseSeen):
         yield from _seen(session, event)
     else:
-        yield not_seen(session, sentences(event.reason, event.remedy), event.at)
+        yield base_unknown_news(session, sentences(event.reason, event.remedy), event.at)
 
 
 def _seen(session: Session, event: BaseSeen) -> Iterator[Deed]:
     session.repository.upstream = event.base.upstream or session.repository.upstream
-    where = moved(session, event)
-    if why := why_not_seen(event):
-        yield not_seen(session, why, event.at)
+    where = base_move_text(session, event)
+    if why := why_base_unknown(event):
+        yield base_unknown_news(session, why, event.at)
     elif where and event.brought != session.repository.agent_settings:
         yield messages.news(
             f"base:{event.base.commit[:10]}",
@@ -110,8 +110,8 @@ def _seen(session: Session, event: BaseSeen) -> Iterator[Deed]:
     elif where:
         for task in _unsettled(session):
             _tell_agent(session, task, event)
-        yield taken_up(session, event, where)
-        take_up(session, event)
+        yield base_moved_news(session, event, where)
+        accept_new_base(session, event)
 
 
 def _tell_agent(session: Session, task: Task, event: BaseSeen) -> None:
@@ -152,5 +152,5 @@ def _parents(path: str) -> Iterator[str]:
 
 
 def _some_paths(paths: tuple[str, ...]) -> str:
-    more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
-    return f"{', '.join(paths[:MOST_NAMED])}{more}"
+    more = f" and {len(paths) - MAX_NAMED_FILES} more" if len(paths) > MAX_NAMED_FILES else ""
+    return f"{', '.join(paths[:MAX_NAMED_FILES])}{more}"

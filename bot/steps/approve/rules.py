@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator
 
 from bot.core import approval
 from bot.core.actions import Deed
-from bot.core.cards import Decided
+from bot.core.cards import CardDecision
 from bot.core.choices import Verb
 from bot.core.events import (
     BaseSeen,
     CleanedUp,
     Event,
+    EventBase,
     FromPerson,
-    Happening,
     OrderFailed,
     Pressed,
     Said,
@@ -59,7 +59,7 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:
         case WordsJudged():
             yield from _judged(session, event)
         case BaseSeen():
-            yield from _looked_at_base(session, event)
+            yield from _decide_base_check(session, event)
         case OrderFailed(what="judge_words"):
             yield from talk.words_not_judged(session, event)
         case OrderFailed():
@@ -89,14 +89,14 @@ def is_answer(text: str) -> bool:
     return is_yes(text) or is_no(text)
 
 
-def approve_low_risk(session: Session, event: Happening) -> Iterator[Deed]:
+def approve_low_risk(session: Session, event: EventBase) -> Iterator[Deed]:
     """Start a low-risk plan without approval if the operator allows it and nothing speaks against it."""
     low = session.approval.automatic and session.intent.risk is Risk.LOW
-    if low and not session.request.dry_run and _is_as_judged(session):
+    if low and not session.request.dry_run and _is_risk_judgement_valid(session):
         yield from _accept(session, OPERATOR, event)
 
 
-def _is_as_judged(session: Session) -> bool:
+def _is_risk_judgement_valid(session: Session) -> bool:
     # The risk was judged from the request alone, so free-text answers and changes given later void that judgement.
     analysis, intent = session.plan.analysis, session.intent
     chosen = all(q.answer in (q.default, *q.options) for q in intent.clarifications)
@@ -109,12 +109,12 @@ def _word(text: str) -> str:
 
 
 def _said(session: Session, event: Said, text: str) -> Iterator[Deed]:
-    if is_yes(text) and approval.is_early(event, approval.offer(session)):
-        yield messages.privately(event, TOO_EARLY)
+    if is_yes(text) and approval.is_before_offer(event, approval.offer(session)):
+        yield messages.private_reply(event, TOO_EARLY)
     elif is_yes(text):
         yield from _approve(session, event)
     elif is_no(text):
-        yield messages.privately(event, WHAT_ELSE)
+        yield messages.private_reply(event, WHAT_ELSE)
     else:
         yield from talk.message_heard(session, event, text)
 
@@ -122,44 +122,46 @@ def _said(session: Session, event: Said, text: str) -> Iterator[Deed]:
 def _approve(session: Session, event: FromPerson) -> Iterator[Deed]:
     if approval.is_complete(session):
         given = session.approval.given[-1]
-        yield messages.privately(event, f"Already approved by {given.by}; it starts in a moment.")
+        yield messages.private_reply(
+            event, f"Already approved by {given.by}; it starts in a moment."
+        )
     elif session.plan.analysis and session.plan.analysis.critical:
-        yield messages.privately(
+        yield messages.private_reply(
             event,
             "This plan has critical findings and cannot be approved. Say what should be different.",
         )
     elif expired(session, event):
-        yield messages.privately(
+        yield messages.private_reply(
             event,
             "The plan is older than 24 hours. I am checking whether the base has moved since then.",
         )
         session.approval.checking_base = True
-    elif may_not_alone(session, event):
-        yield messages.privately(event, OWN_REQUEST)
-    elif wants_another(session, event):
+    elif is_own_approval_excluded(session, event):
+        yield messages.private_reply(event, OWN_REQUEST)
+    elif needs_more_approvals(session, event):
         given = _approval_of(session, event.by, event)
-        yield from one_of_several(session, event, given, messages.approval_wanted)
+        yield from add_approval(session, event, given, messages.approval_wanted)
     else:
         yield from _accept(session, event.by, event)
 
 
-def may_not_alone(session: Session, event: FromPerson) -> bool:
+def is_own_approval_excluded(session: Session, event: FromPerson) -> bool:
     """Whether this person's approval does not count because the request is their own and the operator requires others."""
     return session.approval.others_only and _same(event.by, session.owner)
 
 
-def wants_another(session: Session, event: FromPerson) -> bool:
+def needs_more_approvals(session: Session, event: FromPerson) -> bool:
     """Whether the operator requires more approvals than this person's."""
     others = [given for given in session.approval.given if not _same(given.by, event.by)]
     return len(others) + 1 < session.approval.required
 
 
-def one_of_several(
+def add_approval(
     session: Session, event: FromPerson, given: Approval, card: Callable[[Session], Deed]
 ) -> Iterator[Deed]:
     if any(_same(given.by, event.by) for given in session.approval.given):
         told = "You have approved this already; somebody else must approve it too."
-        yield messages.privately(event, told)
+        yield messages.private_reply(event, told)
         return
     session.approval.given = (*session.approval.given, given)
     yield card(session)
@@ -169,13 +171,13 @@ def _same(one: Person, other: Person) -> bool:
     return (one.platform, one.id) == (other.platform, other.id)
 
 
-def _approval_of(session: Session, by: Person, event: Happening) -> Approval:
+def _approval_of(session: Session, by: Person, event: EventBase) -> Approval:
     return Approval(
         by=by, at=event.at, digest=approval.digest(session), revision=messages.revision(session)
     )
 
 
-def _accept(session: Session, by: Person, event: Happening) -> Iterator[Deed]:
+def _accept(session: Session, by: Person, event: EventBase) -> Iterator[Deed]:
     # With a host, the base may have moved there since the plan was made: it is checked first.
     given = _approval_of(session, by, event)
     session.approval.given = (*session.approval.given, given)
@@ -186,11 +188,11 @@ def _accept(session: Session, by: Person, event: Happening) -> Iterator[Deed]:
         yield messages.approval_wanted(session, _approved(session, given))
 
 
-def _approved(session: Session, given: Approval) -> Decided:
+def _approved(session: Session, given: Approval) -> CardDecision:
     return messages.decided_by(f"Revision {given.revision} approved", given.by, given.at)
 
 
-def _start(session: Session, given: Approval, event: Happening) -> Iterator[Deed]:
+def _start(session: Session, given: Approval, event: EventBase) -> Iterator[Deed]:
     session.approval.granted = given
     if session.intent.status is IntentStatus.PROPOSED:
         session.intend(IntentStatus.APPROVED)
@@ -214,13 +216,13 @@ def expired(session: Session, event: FromPerson) -> bool:
     return bool(shown and event.at - shown > approval.VALID_FOR)
 
 
-def _looked_at_base(session: Session, event: BaseSeen) -> Iterator[Deed]:
+def _decide_base_check(session: Session, event: BaseSeen) -> Iterator[Deed]:
     """Decide on the base check: start an accepted plan unless the base has moved in what it touches; show an expired
     plan again if the base has not moved; otherwise make a new plan.
     """
     accepted, session.approval.checking_base = approval.is_complete(session), False
     session.repository.upstream = event.base.upstream or session.repository.upstream
-    moved = moved_base.moved(session, event)
+    moved = moved_base.base_move_text(session, event)
     if accepted and not (moved and moved_base.concerns_plan(session, event)):
         yield from _started_from(session, event, moved)
     elif not moved:
@@ -232,20 +234,20 @@ def _looked_at_base(session: Session, event: BaseSeen) -> Iterator[Deed]:
             tone=Tone.NEEDS_YOU,
         )
     else:
-        yield from _planned_anew(session, event, moved)
+        yield from _plan_again(session, event, moved)
 
 
 def _started_from(session: Session, event: BaseSeen, moved: str) -> Iterator[Deed]:
     given = session.approval.given[-1]
-    if why := moved_base.why_not_seen(event):
-        yield moved_base.not_seen(session, why, event.at)
+    if why := moved_base.why_base_unknown(event):
+        yield moved_base.base_unknown_news(session, why, event.at)
     if moved:
-        yield moved_base.taken_up(session, event, moved)
-        moved_base.take_up(session, event)
+        yield moved_base.base_moved_news(session, event, moved)
+        moved_base.accept_new_base(session, event)
     yield from _start(session, given, event)
 
 
-def _planned_anew(session: Session, event: BaseSeen, moved: str) -> Iterator[Deed]:
+def _plan_again(session: Session, event: BaseSeen, moved: str) -> Iterator[Deed]:
     yield messages.approval_wanted(session, messages.decided_by(moved, OPERATOR, event.at))
     session.repository.base_commit, session.repository.agent_settings = (
         event.base.commit,
@@ -272,7 +274,7 @@ def _judged(session: Session, event: WordsJudged) -> Iterator[Deed]:
 
 def _asked_for_changes(session: Session, event: Pressed, text: str) -> Iterator[Deed]:
     if not text.strip() or session.plan.spec is None:
-        yield messages.privately(event, WHAT_ELSE)
+        yield messages.private_reply(event, WHAT_ELSE)
         return
     session.say(Speaker.USER, text, event.at)
     card = messages.approval_wanted(session, messages.decided("Changes requested", event))
@@ -290,7 +292,7 @@ def _change(session: Session, text: str, card: Deed) -> Iterator[Deed]:
 # thread makes a new revision; *Run it* carries it out.
 
 
-def spec_written(session: Session, event: Happening) -> Iterator[Deed]:
+def spec_written(session: Session, event: EventBase) -> Iterator[Deed]:
     """Complete a session that only had to write its documents."""
     session.become(Status.COMPLETED)
     session.ending.cleaned = False
@@ -338,7 +340,7 @@ def _run_spec(session: Session, event: Pressed | Said) -> Iterator[Deed]:
     """Start carrying out the spec; from here on the session is an ordinary one."""
     if session.plan.analysis and session.plan.analysis.critical:
         told = "This plan has critical findings and cannot be carried out. Say what should be different."
-        yield messages.privately(event, told)
+        yield messages.private_reply(event, told)
         return
     reopen_spec(session)
     session.request.spec_only = False

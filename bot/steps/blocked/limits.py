@@ -7,13 +7,13 @@ from datetime import datetime, timedelta
 
 from bot.core.actions import Deed, Show
 from bot.core.approval import sha256
-from bot.core.cards import Decided, NeedsYouCard
+from bot.core.cards import CardDecision, NeedsYouCard
 from bot.core.choices import Choice, Style, Verb
 from bot.core.events import (
     CheckRan,
     Commanded,
+    EventBase,
     FromPerson,
-    Happening,
     OrderFailed,
     Pressed,
     RunEnded,
@@ -32,13 +32,13 @@ from bot.steps.blocked import rules as blocked
 from bot.steps.blocked import troubles
 from bot.steps.execute import next_step
 
-AGAIN_AFTER = timedelta(hours=1)
+DEFAULT_RETRY_AFTER = timedelta(hours=1)
 """Wait if the agent does not say when its account's limit is reset."""
 ROUNDED, EXACT = timedelta(seconds=90), timedelta(seconds=3)
 """Safety margins: clocks differ, and a time without seconds was rounded down."""
 
 
-def check_files(session: Session, task: Task, event: Happening, work: Work) -> Iterator[Deed]:
+def check_files(session: Session, task: Task, event: EventBase, work: Work) -> Iterator[Deed]:
     changed = len({*work.changed_files, *work.created_files, *work.deleted_files})
     yield from _check_limit(session, task, event, "max_files", changed, "files changed")
 
@@ -51,7 +51,7 @@ def check_work_time(session: Session, event: Ticked) -> Iterator[Deed]:
     """Check how long agents have worked on each task, in all its runs together."""
     for task in session.in_state(TaskState.RUNNING):
         if not task.taken_by:
-            spent = worked(task, event.at)
+            spent = seconds_worked(task, event.at)
             yield from _check_limit(session, task, event, "max_seconds", spent, "seconds of work")
 
 
@@ -66,7 +66,7 @@ def note_silence(session: Session, event: Ticked) -> None:
             task.update_run(run.model_copy(update={"screen": screen, "silent_since": event.at}))
 
 
-def worked(task: Task, at: datetime) -> int:
+def seconds_worked(task: Task, at: datetime) -> int:
     """Return the seconds agents have worked, without the time a run waited for a person."""
     spans = (
         ((run.ended_at or at) - run.started_at).total_seconds() - run.waited for run in task.runs
@@ -81,7 +81,7 @@ def _limit(session: Session, task: Task, name: str) -> int | None:
 
 
 def _check_limit(
-    session: Session, task: Task, event: Happening, name: str, actual: int, what: str
+    session: Session, task: Task, event: EventBase, name: str, actual: int, what: str
 ) -> Iterator[Deed]:
     """Block the task at its limit, once per limit. A limit that a person has waived is not checked again."""
     allowed = _limit(session, task, name)
@@ -97,10 +97,10 @@ def _check_limit(
     yield from blocked.block(session, task, reason, event, Hold.LIMIT)
 
 
-def account_empty(session: Session, task: Task, event: RunEnded, limit: Limit) -> Iterator[Deed]:
+def wait_for_account(session: Session, task: Task, event: RunEnded, limit: Limit) -> Iterator[Deed]:
     """Have the task wait until the account's limit is reset. This does not count as a failed run."""
     resets = limit.resets_at
-    until = resets if resets and resets > event.at else event.at + AGAIN_AFTER
+    until = resets if resets and resets > event.at else event.at + DEFAULT_RETRY_AFTER
     task.next_run.not_before = until + (EXACT if until.second else ROUNDED)
     task.go_on("Your account's limit was reached. It has been renewed: go on where you stopped.")
     task.next_run.why = Why.LIMITED
@@ -108,7 +108,9 @@ def account_empty(session: Session, task: Task, event: RunEnded, limit: Limit) -
     yield _account_card(session, task, limit.says)
 
 
-def _account_card(session: Session, task: Task, says: str, decided: Decided | None = None) -> Show:
+def _account_card(
+    session: Session, task: Task, says: str, decided: CardDecision | None = None
+) -> Show:
     agent = task.agent or session.agents.default
     until = date_time(task.next_run.not_before) if task.next_run.not_before else "later"
     return Show(
@@ -144,12 +146,12 @@ def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
     elif event.verb is Verb.CHECK_AGAIN:
         yield from _try_now(session, task, messages.decided("Tried again", event))
     elif agent in session.agents.others:
-        yield from take_over(session, task, agent, event)
+        yield from switch_agent(session, task, agent, event)
     else:
         yield messages.stale_press(session, event)
 
 
-def _try_now(session: Session, task: Task, decided: Decided) -> Iterator[Deed]:
+def _try_now(session: Session, task: Task, decided: CardDecision) -> Iterator[Deed]:
     """Retry now every task that waits for the same agent's account."""
     agent = task.agent or session.agents.default
     for other in session.tasks:
@@ -162,17 +164,19 @@ def time_came(session: Session, event: TimeCame | OrderFailed) -> Iterator[Deed]
     task = session.task(event.task_id)
     if task is None or task.next_run.not_before is None:
         return
-    yield _account_card(session, task, "", Decided(what="Goes on", by="the clock", at=event.at))
+    yield _account_card(
+        session, task, "", CardDecision(what="Goes on", by="the clock", at=event.at)
+    )
     task.next_run.not_before = None
 
 
-def waiting(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
+def account_cards(session: Session, decided: CardDecision | None = None) -> Iterator[Deed]:
     """Show the cards of all tasks that wait for an account, again or with the decision."""
     for task in filter(plan.waits_for_account, session.tasks):
         yield _account_card(session, task, "", decided)
 
 
-def close_limit_card(session: Session, task: Task, decided: Decided) -> Iterator[Deed]:
+def close_limit_card(session: Session, task: Task, decided: CardDecision) -> Iterator[Deed]:
     """Close the card of a task that no longer waits for an account."""
     if task.next_run.not_before is not None:
         yield _account_card(session, task, "", decided)
@@ -181,7 +185,7 @@ def close_limit_card(session: Session, task: Task, decided: Decided) -> Iterator
 
 # Another agent for a task: after its account's limit, after two failures, or because an approver says so.
 
-OTHERS_WORK = "Another agent worked on this before you. Look at what is there already (git status, git log) and go on from it."
+TAKEOVER_NOTE = "Another agent worked on this before you. Look at what is there already (git status, git log) and go on from it."
 _MAY_CHANGE_AGENT = plan.HOLDABLE | {TaskState.BLOCKED, TaskState.FAILED}
 
 
@@ -198,7 +202,7 @@ def use_agent_pressed(
     if not current or agent not in session.agents.others or _why_not(session, task, agent):
         yield messages.stale_press(session, event)
         return
-    yield from take_over(session, task, agent, event)
+    yield from switch_agent(session, task, agent, event)
 
 
 def use_agent(session: Session, event: Commanded) -> Iterator[Deed]:
@@ -220,9 +224,9 @@ def use_agent(session: Session, event: Commanded) -> Iterator[Deed]:
     else:
         why = _why_not(session, task, agent)
     if why or task is None:
-        yield messages.privately(event, why)
+        yield messages.private_reply(event, why)
         return
-    yield from take_over(session, task, agent, event)
+    yield from switch_agent(session, task, agent, event)
     # needed here, because a command is no step of the phase, which would do it
     blocked.free_dependents(session)
     next_step.start_tasks(session, event)
@@ -262,7 +266,7 @@ def _why_not(session: Session, task: Task, agent: str) -> str:
     return ""
 
 
-def take_over(session: Session, task: Task, agent: str, event: FromPerson) -> Iterator[Deed]:
+def switch_agent(session: Session, task: Task, agent: str, event: FromPerson) -> Iterator[Deed]:
     """Let another agent continue the task. The work is kept; the agent's next run starts a new conversation."""
     decided = messages.decided(f"{agent} takes over", event)
     yield from close_limit_card(session, task, decided)
@@ -278,7 +282,7 @@ def take_over(session: Session, task: Task, agent: str, event: FromPerson) -> It
     if task.state is not TaskState.NEEDS_CONTINUATION:
         task.become(TaskState.NEEDS_CONTINUATION)
     unmet = task.next_run.feedback
-    task.go_on(OTHERS_WORK)
+    task.go_on(TAKEOVER_NOTE)
     if unmet and unmet not in task.next_run.feedback:
         task.next_run.feedback = f"{task.next_run.feedback}\n\n{unmet}"
     task.next_run.why = Why.RETRY

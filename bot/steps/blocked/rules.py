@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bot.core.actions import Deed, Show
-from bot.core.cards import Decided, NeedsYouCard
+from bot.core.cards import CardDecision, NeedsYouCard
 from bot.core.choices import Choice, Style, Verb
-from bot.core.events import FromPerson, Happening, OrderFailed, Pressed, SettingsChanged
+from bot.core.events import EventBase, FromPerson, OrderFailed, Pressed, SettingsChanged
 from bot.core.runs import Why
 from bot.core.session import Session
 from bot.core.states import Outcome, RunState, TaskState
@@ -18,20 +18,20 @@ from bot.steps.blocked import troubles
 from bot.steps.ship import rules as ship
 from bot.steps.verify import test_command
 
-WAITING = "waits for"
+WAITS_FOR_PREFIX = "waits for"
 """Prefix of the reason of a task that is held up by another one."""
 SHOWN_OUTPUT = 1500
-BEGUN_ANEW = "The branch of an earlier try is lost. Begin anew: nothing of it is here."
+FRESH_START_NOTE = "The branch of an earlier try is lost. Begin anew: nothing of it is here."
 ASKED_IN_SCRIPT = (
     "In a new folder, as the copy is that a script works on, an agent may ask whether it is trusted: --project-mode fixed works in the "
     "project itself, where that was answered before. claude-print (GWT_AGENT) asks nothing; in the console you can answer."
 )
 """The remedy if nobody was there to answer an agent."""
-MOST_HINT = 3000
+MAX_HINT_CHARS = 3000
 """Characters of a hint for an agent, as every retry may add another one."""
 
 
-def fail(session: Session, task: Task, reason: str, event: Happening) -> Iterator[Deed]:
+def fail(session: Session, task: Task, reason: str, event: EventBase) -> Iterator[Deed]:
     task.become(TaskState.FAILED, reason)
     task.times_asked += 1
     task.result = TaskResult(success=False, error=reason)
@@ -40,7 +40,7 @@ def fail(session: Session, task: Task, reason: str, event: Happening) -> Iterato
 
 
 def block(
-    session: Session, task: Task, reason: str, event: Happening, held: Hold | None = None
+    session: Session, task: Task, reason: str, event: EventBase, held: Hold | None = None
 ) -> Iterator[Deed]:
     """Block the task and ask a person. `held`: the kind of reason, if a person may let it pass."""
     task.become(TaskState.BLOCKED, reason)
@@ -48,7 +48,7 @@ def block(
     yield from _ask_person(session, task)
 
 
-def hold_refused(session: Session, event: OrderFailed) -> Iterator[Deed]:
+def block_refused(session: Session, event: OrderFailed) -> Iterator[Deed]:
     """Block the task whose order was refused for good."""
     task = session.task(event.task_id)
     if task is None:
@@ -65,7 +65,7 @@ def hold_refused(session: Session, event: OrderFailed) -> Iterator[Deed]:
     yield from block(session, task, reason, event, Hold.LOST if event.lost else None)
 
 
-def not_started(session: Session, event: SettingsChanged) -> Iterator[Deed]:
+def block_for_changed_settings(session: Session, event: SettingsChanged) -> Iterator[Deed]:
     """Block the task because the settings that its agent obeys have changed since the approval."""
     task = session.task_of_run(event.run_id)
     if task is None or task.run is None or task.run.state is not RunState.STARTING:
@@ -79,32 +79,32 @@ def not_started(session: Session, event: SettingsChanged) -> Iterator[Deed]:
     yield from block(session, task, reason, event, Hold.SETTINGS)
 
 
-def waiting(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
+def waiting_task_cards(session: Session, decided: CardDecision | None = None) -> Iterator[Deed]:
     """Show the cards of all tasks that wait for a person, again or with the decision."""
     for task in filter(_waits_for_person, session.tasks):
-        yield card_of(session, task, decided)
+        yield task_card(session, task, decided)
 
 
-def close_card(session: Session, task: Task, decided: Decided) -> Iterator[Deed]:
+def close_card(session: Session, task: Task, decided: CardDecision) -> Iterator[Deed]:
     """Close the task's card, if a person was asked about it."""
     if _waits_for_person(task):
-        yield card_of(session, task, decided)
+        yield task_card(session, task, decided)
 
 
 def _waits_for_person(task: Task) -> bool:
     """Whether a person has to decide about it. Not if it is only held up by something else."""
     held = task.state in (TaskState.FAILED, TaskState.BLOCKED)
-    return held and not task.blocked.startswith(WAITING)
+    return held and not task.blocked.startswith(WAITS_FOR_PREFIX)
 
 
 def _ask_person(session: Session, task: Task) -> Iterator[Deed]:
     for dependent in dependents(session, task):
         if dependent.state in (TaskState.PENDING, TaskState.READY):
-            dependent.become(TaskState.BLOCKED, f"{WAITING} {task.key}")
-    yield card_of(session, task)
+            dependent.become(TaskState.BLOCKED, f"{WAITS_FOR_PREFIX} {task.key}")
+    yield task_card(session, task)
 
 
-def card_of(session: Session, task: Task, decided: Decided | None = None) -> Show:
+def task_card(session: Session, task: Task, decided: CardDecision | None = None) -> Show:
     """Return the task's card. It depends on nothing but the task, so that a lost card can be shown again."""
     failed = task.state is TaskState.FAILED
     title = f"{task.key} failed: {task.blocked}" if failed else f"{task.key} is blocked"
@@ -146,7 +146,7 @@ def _output(task: Task) -> str:
 
 def _choices(session: Session, task: Task) -> tuple[Choice, ...]:
     about = f"{task.id}:{task.asking}"
-    passing = tuple(_let_pass_choices(session, task, about))
+    passing = tuple(_acceptance_choices(session, task, about))
     style = Style.NORMAL if passing else Style.PRIMARY
     return (
         *passing,
@@ -190,7 +190,7 @@ def _agent_choices(task: Task, about: str) -> Iterator[Choice]:
         yield Choice(label="Show the log", verb=Verb.LOG, about=task.key)
 
 
-def _let_pass_choices(session: Session, task: Task, about: str) -> Iterator[Choice]:
+def _acceptance_choices(session: Session, task: Task, about: str) -> Iterator[Choice]:
     """Offer to let the task pass as it is."""
     if task.hold is Hold.TESTS:
         yield from _test_choices(session, task, about)
@@ -207,7 +207,7 @@ def _let_pass_choices(session: Session, task: Task, about: str) -> Iterator[Choi
 
 
 def _test_choices(session: Session, task: Task, about: str) -> Iterator[Choice]:
-    found = test_command.proposed(session, task)
+    found = test_command.proposed_command(session, task)
     if found:
         yield Choice(label="Use it", verb=Verb.ACCEPT, about=about, style=Style.PRIMARY)
     asks = "Which command runs the tests?"
@@ -241,7 +241,7 @@ def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
         case Verb.RETRY:
             what = "To be tried again"
             retry(session, task)
-        case Verb.HINT if hint := event.text.strip()[:MOST_HINT]:
+        case Verb.HINT if hint := event.text.strip()[:MAX_HINT_CHARS]:
             what = f"To be tried again with the hint “{hint}”"
             retry(session, task, hint)
         case Verb.REASSIGN if _may_be_reassigned(session, task):
@@ -288,7 +288,7 @@ def retry(session: Session, task: Task, hint: str = "") -> None:
         task.look_again()
         if lost or held is Hold.TESTS:
             # repeat what is run in a new worktree
-            _make_again(task)
+            _recreate_worktree(task)
         return
     if task.runs:
         task.become(TaskState.NEEDS_CONTINUATION)
@@ -298,10 +298,10 @@ def retry(session: Session, task: Task, hint: str = "") -> None:
         task.next_run.feedback = "\n\n".join([told, *conflicts[-1:]])
     else:
         task.become(TaskState.READY if plan.dependencies_done(session, task) else TaskState.PENDING)
-    _make_again(task)
+    _recreate_worktree(task)
 
 
-def _make_again(task: Task) -> None:
+def _recreate_worktree(task: Task) -> None:
     # The worktree is created again, if it is gone, before anything else is done in it.
     if task.workspace:
         task.workspace = task.workspace.model_copy(update={"ready": False})
@@ -309,19 +309,19 @@ def _make_again(task: Task) -> None:
 
 def reassign(session: Session, task: Task) -> None:
     """Give the task a new branch and a fresh agent. The lost workspace stays as it is, with whatever is left in it."""
-    plan.separate_branches(session, task)
+    plan.detach_shared_branches(session, task)
     retry(session, task)
     if task.state is TaskState.VERIFYING:
         task.become(TaskState.NEEDS_CONTINUATION)
     if task.runs:
-        task.next_run.why, task.next_run.feedback = Why.RETRY, BEGUN_ANEW
+        task.next_run.why, task.next_run.feedback = Why.RETRY, FRESH_START_NOTE
     if task.workspace:
         task.former_workspaces = (*task.former_workspaces, task.workspace)
     task.workspace = task.work = task.pull_text = None
     task.look_again()
 
 
-def skip(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
+def skip(session: Session, task: Task, event: EventBase) -> Iterator[Deed]:
     """Leave the task out; its dependents go on without it."""
     yield from _cancel(session, task, event)
     for other in session.tasks:
@@ -340,19 +340,19 @@ def give_up(session: Session, task: Task, event: FromPerson) -> Iterator[Deed]:
     yield from _cancel(session, task, event)
 
 
-def _cancel(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
+def _cancel(session: Session, task: Task, event: EventBase) -> Iterator[Deed]:
     # it may be at work: its dependency was completed once and is being redone
     yield from troubles.end_run(task, event.at)
     task.become(TaskState.CANCELLED)
     task.result = TaskResult(success=False, error="left out by a person")
-    ship.task_gone(session, task)
+    ship.release_branch_of(session, task)
 
 
 def free_dependents(session: Session) -> None:
     """Set tasks that are no longer held up by another one back to pending."""
     reasons = {task.blocked for task in session.in_state(TaskState.BLOCKED)}
     for task in session.tasks:
-        reason = f"{WAITING} {task.key}"
+        reason = f"{WAITS_FOR_PREFIX} {task.key}"
         if reason not in reasons:
             continue
         stands = task.state in (TaskState.FAILED, TaskState.BLOCKED)

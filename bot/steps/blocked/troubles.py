@@ -9,17 +9,17 @@ from collections.abc import Container, Iterator
 from pydantic import AwareDatetime
 
 from bot.core.actions import Deed, Show, StopRun
-from bot.core.cards import Decided, ProblemCard
+from bot.core.cards import CardDecision, ProblemCard
 from bot.core.choices import Choice, Style, Verb
 from bot.core.events import (
+    EventBase,
     FromPerson,
-    Happening,
     OrderFailed,
     RunStopped,
     TroubleBegan,
     TroubleEnded,
 )
-from bot.core.llm import AI_SETTINGS, Usage, seems_truncated
+from bot.core.llm import AI_SETTINGS_REQUIRED, Usage, seems_truncated
 from bot.core.runs import CompletionSource
 from bot.core.session import Session
 from bot.core.session_parts import Trouble
@@ -44,7 +44,7 @@ def fail_on_refusal(session: Session, event: OrderFailed) -> Iterator[Deed]:
 
 
 def fail(
-    session: Session, event: Happening, title: str, reason: str, remedy: str
+    session: Session, event: EventBase, title: str, reason: str, remedy: str
 ) -> Iterator[Deed]:
     yield from end_runs(session, event)
     if session.over:
@@ -72,7 +72,7 @@ def close_failure(session: Session, reason: str) -> Iterator[Deed]:
         yield Show(card=ProblemCard(key="failure", title="a problem", reason=reason, over=True))
 
 
-def end_runs(session: Session, event: Happening) -> Iterator[Deed]:
+def end_runs(session: Session, event: EventBase) -> Iterator[Deed]:
     for task in session.tasks:
         stopped = list(end_run(task, event.at))
         yield from stopped
@@ -90,11 +90,11 @@ def end_run(task: Task, at: AwareDatetime, outcome: Outcome = Outcome.KILLED) ->
     if run and run.alive:
         yield StopRun(run_id=run.id)
         if run.dialog:
-            gone = Decided(what="Its agent was ended", by="the bot", at=at)
+            gone = CardDecision(what="Its agent was ended", by="the bot", at=at)
             yield from dialog_cards.close_dialog(task, run, gone)
         if run.quiet.shown:
             yield from dialog_cards.close_quiet_card(
-                task, Decided(what="Its agent was ended", by="the bot", at=at)
+                task, CardDecision(what="Its agent was ended", by="the bot", at=at)
             )
             run = task.run or run
         stopped = run.end(outcome, at, ended_by=CompletionSource.STOPPED)
@@ -107,7 +107,7 @@ def trouble(session: Session, event: TroubleBegan | TroubleEnded) -> Iterator[De
         return
     others = tuple(one for one in session.control.troubles if one.order != event.order)
     if isinstance(event, TroubleEnded):
-        yield from _keep_troubles(session, others, "It works again.")
+        yield from _set_troubles(session, others, "It works again.")
         return
     if not session.control.troubles:
         session.control.outages += 1
@@ -121,16 +121,16 @@ def trouble(session: Session, event: TroubleBegan | TroubleEnded) -> Iterator[De
 
 def close_trouble(session: Session, reason: str) -> Iterator[Deed]:
     # The card says that the bot keeps retrying; it must not say so any longer than that is true.
-    yield from _keep_troubles(session, (), reason)
+    yield from _set_troubles(session, (), reason)
 
 
-def no_longer_due(session: Session, due: Container[str]) -> Iterator[Deed]:
+def drop_obsolete_troubles(session: Session, due: Container[str]) -> Iterator[Deed]:
     """Drop problems of orders that are no longer due."""
     wanted = tuple(one for one in session.control.troubles if one.order in due)
-    yield from _keep_troubles(session, wanted, "It is not needed any more.")
+    yield from _set_troubles(session, wanted, "It is not needed any more.")
 
 
-def _keep_troubles(session: Session, troubles: tuple[Trouble, ...], reason: str) -> Iterator[Deed]:
+def _set_troubles(session: Session, troubles: tuple[Trouble, ...], reason: str) -> Iterator[Deed]:
     was, session.control.troubles = session.control.trouble, troubles
     if was and not troubles:
         yield _notice(session, was, reason, over=True)
@@ -141,14 +141,14 @@ def _notice(
 ) -> Show:
     # Every outage gets a new card: an old one is far up in the thread, where nobody looks.
     key = f"trouble:{session.control.outages}"
-    choices = (SET_MODEL,) if title == AI_SETTINGS and not over else ()
+    choices = (SET_MODEL,) if title == AI_SETTINGS_REQUIRED and not over else ()
     card = ProblemCard(
         key=key, title=title, reason=reason, retrying=retrying, over=over, choices=choices
     )
     return Show(card=card)
 
 
-def prompts_cut(session: Session, usage: Usage) -> Iterator[Deed]:
+def warn_truncated_prompts(session: Session, usage: Usage) -> Iterator[Deed]:
     """Warn, once, that the model seems to read only a part of the prompts.
 
     The replies do not show it: they look normal.

@@ -40,7 +40,7 @@ class BranchWork:
         return f"{what} · {self.session.short}{over}"
 
 
-BUTTONS = 20
+MAX_BRANCH_BUTTONS = 20
 """Up to this many branches get a button each; more are shown as a table."""
 _COMMITS = 8
 _FILES = 12
@@ -50,7 +50,7 @@ WorkOf = Callable[[str], BranchWork | None]
 
 
 def branch_list(found: BranchList, known: WorkOf, now: datetime) -> tuple[Element, ...]:
-    if len(found.branches) <= BUTTONS:
+    if len(found.branches) <= MAX_BRANCH_BUTTONS:
         entries = tuple(_entry(one, found.base, known(one.name), now) for one in found.branches)
         body: list[Element] = [Entries(items=entries)]
     else:
@@ -64,8 +64,8 @@ def branch_list(found: BranchList, known: WorkOf, now: datetime) -> tuple[Elemen
 
 def branch_card(
     found: BranchDetails,
-    carried: BranchWork | None,
-    about: About,
+    work: BranchWork | None,
+    about: ButtonTarget,
     summary: str,
     now: datetime,
     *,
@@ -79,8 +79,8 @@ def branch_card(
         key=about.card,
         title=title(found),
         tone=Tone.SUCCESS if done else Tone.PLAIN,
-        body=(*told, *details(found, carried, summary, now), *stays),
-        choices=tuple(choices(found, carried, about, obstacle)),
+        body=(*told, *details(found, work, summary, now), *stays),
+        choices=tuple(choices(found, work, about, obstacle)),
     )
 
 
@@ -89,12 +89,12 @@ def title(found: BranchDetails) -> str:
 
 
 def details(
-    found: BranchDetails, carried: BranchWork | None, summary: str, now: datetime
+    found: BranchDetails, work: BranchWork | None, summary: str, now: datetime
 ) -> Iterator[Element]:
     # The summary arrives later and comes last, so that it does not move what is being read.
-    yield Fields(pairs=tuple(_facts(found, carried, now)))
-    if carried:
-        yield Pointer(text=carried.session.title, thread=carried.session.thread)
+    yield Fields(pairs=tuple(_facts(found, work, now)))
+    if work:
+        yield Pointer(text=work.session.title, thread=work.session.thread)
     if found.commits:
         more = found.branch.ahead - len(found.commits[:_COMMITS])
         yield Text(text="What it brings", strong=True)
@@ -108,12 +108,12 @@ def details(
 
 
 def choices(
-    found: BranchDetails, carried: BranchWork | None, about: About, obstacle: str
+    found: BranchDetails, work: BranchWork | None, about: ButtonTarget, obstacle: str
 ) -> Iterator[Choice]:
     """`obstacle`: why the branch may not be deleted."""
     name, base = found.branch.name, found.base
     if base and found.branch.ahead and name != base:
-        running = bool(carried and carried.task and not carried.session.over)
+        running = bool(work and work.task and not work.session.over)
         tested = " Its task is not over." if running else ""
         yield Choice(
             label=f"Merge into {base}"[:70],
@@ -127,21 +127,21 @@ def choices(
             verb=Verb.DELETE_BRANCH,
             about=about.told(),
             style=Style.DANGER,
-            confirm=cut(_delete_question(found, carried), _CONFIRM),
+            confirm=cut(_delete_question(found, work), _CONFIRM),
         )
 
 
 def _facts(
-    found: BranchDetails, carried: BranchWork | None, now: datetime
+    found: BranchDetails, work: BranchWork | None, now: datetime
 ) -> Iterator[tuple[str, str]]:
     branch = found.branch
     by = f" · {found.author}" if found.author else ""
     yield "Last commit", f"{branch.commit[:7]} {branch.subject}{by} · {ago(branch.at, now)}"
     if found.branch.name != found.base:
         yield f"Against {found.base or 'what is checked out'}", against(branch)
-    if carried:
-        yield "Work of", carried.told()
-    if carried and carried.task and (pull := carried.task.pull_request):
+    if work:
+        yield "Work of", work.told()
+    if work and work.task and (pull := work.task.pull_request):
         yield "Pull request", f"#{pull.number} {pull.url}".strip()
     if branch.worktree:
         left = f", {counted(found.uncommitted, 'uncommitted file')}" if found.uncommitted else ""
@@ -171,30 +171,30 @@ def _lines(sign: str, number: int | None) -> str:
     return "binary" if number is None else f"{sign}{number}"
 
 
-def _delete_question(found: BranchDetails, carried: BranchWork | None) -> str:
+def _delete_question(found: BranchDetails, work: BranchWork | None) -> str:
     """Return the question asked before deletion, which names what would be lost."""
     name = found.branch.name
-    busy = carried and not carried.session.over
-    needed = f" {carried.told()} needs it." if carried and busy else ""
+    busy = work and not work.session.over
+    needed = f" {work.told()} needs it." if work and busy else ""
     if not found.lost:
         return f"Delete {name}? Nothing is lost: all of it is on other branches.{needed}"
     names = "; ".join(f"{one.sha[:7]} {one.subject}" for one in found.only_here[:3])
     return f"Delete {name} and lose {counted(found.lost, 'commit')} that nothing else has?{needed} {names}"
 
 
-def _entry(branch: Branch, base: str, carried: BranchWork | None, now: datetime) -> Entry:
+def _entry(branch: Branch, base: str, work: BranchWork | None, now: datetime) -> Entry:
     facts = [against(branch)] if branch.name != base else ["checked out"]
     facts += [ago(branch.at, now)]
-    facts += [carried.told()] if carried else []
+    facts += [work.told()] if work else []
     facts += [f"in {PurePath(branch.worktree).name}"] if _elsewhere(branch, base) else []
     look = Choice(label="Show", verb=Verb.SHOW_BRANCH, about=branch.name)
     return Entry(title=branch.name, facts=tuple(facts), choices=(look,))
 
 
-def _row(branch: Branch, base: str, carried: BranchWork | None, now: datetime) -> tuple[str, ...]:
+def _row(branch: Branch, base: str, work: BranchWork | None, now: datetime) -> tuple[str, ...]:
     stands = against(branch) if branch.name != base else "checked out"
     where = f", in {PurePath(branch.worktree).name}" if _elsewhere(branch, base) else ""
-    return (branch.name, stands + where, ago(branch.at, now), carried.told() if carried else "")
+    return (branch.name, stands + where, ago(branch.at, now), work.told() if work else "")
 
 
 def _elsewhere(branch: Branch, base: str) -> bool:
@@ -205,7 +205,7 @@ def _elsewhere(branch: Branch, base: str) -> bool:
 
 
 @dataclass(frozen=True)
-class About:
+class ButtonTarget:
     """The state of a branch when its card was shown.
 
     It travels with the button, so nothing must be remembered. Names of branches never contain a colon.
@@ -229,7 +229,7 @@ class About:
         return ":".join(parts)
 
     @classmethod
-    def read(cls, text: str) -> About | None:
+    def read(cls, text: str) -> ButtonTarget | None:
         """Parse the text of a button; `None` if it is not one of these buttons."""
         parts = text.split(":")
         if len(parts) != 6 or not parts[3].isdigit():
@@ -238,6 +238,6 @@ class About:
         return cls(asked, where, commit, int(lost), base, name)
 
 
-def mark_of(text: str) -> str:
+def short_hash(text: str) -> str:
     """Return a short stable identifier for a text."""
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:12]

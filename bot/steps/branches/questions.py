@@ -11,17 +11,17 @@ from bot.core.git import BranchDetails
 from bot.core.llm import BYTES_PER_TOKEN
 from bot.core.session import Session
 from bot.core.text import cut, language_of
-from bot.steps.asking import Answer, Prompt, parsed
+from bot.steps.asking import ModelReply, Prompt, json_parser
 from bot.steps.prompt_data import LONGEST_REPLY
 
-PATCH = 200_000
+MAX_PATCH_CHARS = 200_000
 """Characters of a patch that are read."""
 SMALLEST_WINDOW = 16_000
-LARGEST_SHARE = 60_000
+MAX_SENT_CHARS = 60_000
 """Characters that are sent at most."""
 
 
-class BranchReply(Answer):
+class BranchReply(ModelReply):
     text: str = Field(min_length=1)
 
 
@@ -36,7 +36,7 @@ class BranchPrompt(Prompt[str], name="branch", reply=BranchReply):
 
     def data(self) -> dict[str, object]:
         found, session = self.found, self.session
-        share = min(LARGEST_SHARE, (self.window or SMALLEST_WINDOW) * BYTES_PER_TOKEN // 3)
+        share = min(MAX_SENT_CHARS, (self.window or SMALLEST_WINDOW) * BYTES_PER_TOKEN // 3)
         return {
             "branch": found.branch.name,
             "base": found.base,
@@ -50,7 +50,7 @@ class BranchPrompt(Prompt[str], name="branch", reply=BranchReply):
         }
 
     def read(self, text: str) -> str:
-        return cut(parsed(BranchReply, text).text, LONGEST_REPLY)
+        return cut(json_parser(BranchReply, text).text, LONGEST_REPLY)
 
     def fallback(self) -> str:
         commits, files = self.found.branch.ahead, len(self.found.files)

@@ -17,28 +17,28 @@ from bot.core.errors import PortError, Refused, Unavailable
 from bot.core.events import Commanded, FromPeople, Pressed
 from bot.core.git import BranchDetails
 from bot.core.naming import worktree_path
-from bot.core.overview import seen_from
+from bot.core.overview import is_visible_from
 from bot.core.people import Person, Thread
 from bot.core.projections.audit import branch_entry
 from bot.core.repositories import Repositories
 from bot.core.session import Session
-from bot.core.session_commands import Answers
+from bot.core.session_commands import AnswerDelivery
 from bot.core.sheets import Text, Tone
 from bot.core.text import sentences
 from bot.core.world import World
 from bot.steps.asking import ask
 from bot.steps.branches import cards as branch_cards
-from bot.steps.branches.cards import About, BranchWork, mark_of
-from bot.steps.branches.questions import PATCH, BranchPrompt
+from bot.steps.branches.cards import BranchWork, ButtonTarget, short_hash
+from bot.steps.branches.questions import MAX_PATCH_CHARS, BranchPrompt
 from bot.steps.chat import chat_of
 
 # Finds the session and task of a branch, as far as the viewer may know of them.
 
-ENDED = 200
+MAX_FINISHED_SEARCHED = 200
 """Finished sessions that are searched for branches; each is read from disk once."""
 
 
-Works = Mapping[str, BranchWork]
+WorkByBranch = Mapping[str, BranchWork]
 """By the name of the branch."""
 
 
@@ -49,7 +49,7 @@ class BranchOwners:
     _over: dict[str, tuple[str, Session]] = field(default_factory=dict[str, tuple[str, Session]])
     """Sessions already read from disk, with the time of their last change."""
 
-    def works(self, repository: str) -> Works:
+    def works(self, repository: str) -> WorkByBranch:
         """Return the work on each branch. If several sessions used a branch, the newest one counts."""
         mine = [one for one in self._known() if one.repository.path == repository]
         mine.sort(key=lambda one: (not one.over, one.updated_at))
@@ -71,7 +71,9 @@ class BranchOwners:
         awake = list(self.awake())
         there = {one.id for one in awake}
         yield from awake
-        over = [one for one in self.world.store.sessions() if one.id not in there][:ENDED]
+        over = [one for one in self.world.store.sessions() if one.id not in there][
+            :MAX_FINISHED_SEARCHED
+        ]
         for gone in self._over.keys() - {one.id for one in over}:
             del self._over[gone]
         for listed in over:
@@ -89,9 +91,9 @@ class BranchOwners:
         return record.session
 
 
-def may_know(thread: Thread, carried: BranchWork | None) -> BranchWork | None:
+def visible_work(thread: Thread, work: BranchWork | None) -> BranchWork | None:
     """Return the work, or `None` if it belongs to a direct conversation that the thread must not know of."""
-    return carried if carried and seen_from(thread, carried.session.thread) else None
+    return work if work and is_visible_from(thread, work.session.thread) else None
 
 
 def _branches_of(session: Session) -> Iterable[tuple[str, BranchWork]]:
@@ -107,12 +109,12 @@ log = logging.getLogger("bot.branches")
 _WORDS = words_answered_by(AnsweredBy.BRANCHES)
 _VERBS = frozenset({Verb.SHOW_BRANCH, Verb.MERGE_BRANCH, Verb.DELETE_BRANCH})
 _READING = "The model is reading it; what it says is added here."
-_REMEMBERED = 200
+_MAX_CACHED_SUMMARIES = 200
 """Summaries that are cached; a branch that has not moved is not summarised again."""
 
 
 @dataclass(frozen=True)
-class _Look:
+class _BranchView:
     """A user's view of one branch: its repository, and the card that shows it."""
 
     thread: Thread
@@ -131,7 +133,7 @@ class BranchMode:
     world: World
     repositories: Repositories
     whose: BranchOwners
-    answers: Answers
+    answers: AnswerDelivery
     session_in: Callable[[Thread], Session | None]
     _said: OrderedDict[str, str] = field(default_factory=OrderedDict[str, str])
 
@@ -158,7 +160,7 @@ class BranchMode:
             return
         name = event.about if isinstance(event, Pressed) else event.command.argument
         if name:
-            await self._look(_Look(thread, path, mark_of(event.id), name))
+            await self._look(_BranchView(thread, path, short_hash(event.id), name))
         else:
             await self._list(thread, event, path)
 
@@ -175,12 +177,12 @@ class BranchMode:
         found = await self.world.repository.branch_list(path)
         works = self.whose.works(found.repository)
         body = branch_cards.branch_list(
-            found, lambda name: may_know(thread, works.get(name)), self.world.clock.now()
+            found, lambda name: visible_work(thread, works.get(name)), self.world.clock.now()
         )
         card = AnswerCard(key=f"answer:{event.id}", title="Branches", body=body)
         await self._whisper(thread, event, card)
 
-    async def _look(self, look: _Look, done: str = "") -> None:
+    async def _look(self, look: _BranchView, done: str = "") -> None:
         """Show git's facts first, then the model's summary on the same card.
 
         `done`: what was just done to the branch.
@@ -195,11 +197,11 @@ class BranchMode:
         if wanted:
             await self._show(there, found, await self._summary(there, found), done)
 
-    async def _summary(self, look: _Look, found: BranchDetails) -> str:
+    async def _summary(self, look: _BranchView, found: BranchDetails) -> str:
         """Return the summary, or a sentence that says why there is none."""
         room = await self.world.rules.context_window()
         try:
-            patch = await self.world.repository.branch_patch(look.path, look.name, PATCH)
+            patch = await self.world.repository.branch_patch(look.path, look.name, MAX_PATCH_CHARS)
             carried = self._known(look, found)
             session = carried.session if carried else None
             question = BranchPrompt(found, patch, room, session)
@@ -208,15 +210,17 @@ class BranchMode:
             return sentences(f"No summary now: {problem.reason}", problem.remedy)
         self.world.beside.add(usage)
         self._said[self._key(look, found)] = text
-        while len(self._said) > _REMEMBERED:
+        while len(self._said) > _MAX_CACHED_SUMMARIES:
             self._said.popitem(last=False)
         return text
 
-    async def _show(self, look: _Look, found: BranchDetails, summary: str, done: str) -> _Look:
+    async def _show(
+        self, look: _BranchView, found: BranchDetails, summary: str, done: str
+    ) -> _BranchView:
         """Show the card. In the channel itself it starts a thread, so that it can be edited later."""
-        about = About(
+        about = ButtonTarget(
             look.asked,
-            mark_of(found.repository),
+            short_hash(found.repository),
             found.branch.commit,
             found.lost,
             found.base,
@@ -225,20 +229,20 @@ class BranchMode:
         carried = self.whose.works(found.repository).get(look.name)
         needed = needed_by(self.whose, found.repository, look.name)
         obstacle = why_not_deletable(found, carried, needed)
-        known = may_know(look.thread, carried)
+        known = visible_work(look.thread, carried)
         now = self.world.clock.now()
         card = branch_cards.branch_card(
             found, known, about, summary, now, done=done, obstacle=obstacle
         )
-        return _Look(await self._put(look.thread, card), look.path, look.asked, look.name)
+        return _BranchView(await self._put(look.thread, card), look.path, look.asked, look.name)
 
     async def _change(self, thread: Thread, event: Pressed, path: str) -> None:
-        about = About.read(event.about)
+        about = ButtonTarget.read(event.about)
         found = await self.world.repository.branch_details(path, about.name) if about else None
-        if about is None or found is None or about.where != mark_of(found.repository):
+        if about is None or found is None or about.where != short_hash(found.repository):
             await self._tell(thread, event, "That is about another repository; ask for it again.")
             return
-        look = _Look(thread, path, about.asked, about.name)
+        look = _BranchView(thread, path, about.asked, about.name)
         if (found.branch.commit, found.lost) != (about.commit, about.lost):
             await self._tell(
                 thread,
@@ -256,7 +260,7 @@ class BranchMode:
             await self._delete(look, about, event, found)
 
     async def _delete(
-        self, look: _Look, about: About, event: Pressed, found: BranchDetails
+        self, look: _BranchView, about: ButtonTarget, event: Pressed, found: BranchDetails
     ) -> None:
         carried = self.whose.works(found.repository).get(look.name)
         needed = needed_by(self.whose, found.repository, look.name)
@@ -292,17 +296,17 @@ class BranchMode:
 
     async def _tell(self, thread: Thread, event: FromPeople, *said: str) -> None:
         text = sentences(*said)
-        key = f"told:{event.id}:{mark_of(text)}"
+        key = f"told:{event.id}:{short_hash(text)}"
         await self._whisper(thread, event, AnswerCard(key=key, title=text))
 
     async def _whisper(self, thread: Thread, event: FromPeople, card: AnswerCard) -> None:
         chat = chat_of(self.world, thread.platform)
         await chat.whisper(thread, event.by, card)
 
-    def _known(self, look: _Look, found: BranchDetails) -> BranchWork | None:
-        return may_know(look.thread, self.whose.works(found.repository).get(look.name))
+    def _known(self, look: _BranchView, found: BranchDetails) -> BranchWork | None:
+        return visible_work(look.thread, self.whose.works(found.repository).get(look.name))
 
-    def _key(self, look: _Look, found: BranchDetails) -> str:
+    def _key(self, look: _BranchView, found: BranchDetails) -> str:
         # A summary depends on two commits, and on the task if the viewer may know of it.
         carried = self._known(look, found)
         whose = carried.session.id if carried else ""
@@ -312,11 +316,11 @@ class BranchMode:
 # Merges or deletes a branch exactly as it was shown, or not at all.
 
 
-async def merge_branch(world: World, path: str, about: About, by: Person) -> str:
+async def merge_branch(world: World, path: str, about: ButtonTarget, by: Person) -> str:
     """Merge in a scratch worktree. The base only moves forward, and only if that touches nobody's changes."""
     scratch = worktree_path(path, f"agent/merge-{about.asked}")
     try:
-        commit = await _moved_forward(world, path, about, scratch)
+        commit = await _merge_into_base(world, path, about, scratch)
     except Refused as refusal:
         if refusal.reason != "moved":
             raise
@@ -326,7 +330,7 @@ async def merge_branch(world: World, path: str, about: About, by: Person) -> str
     return f"Merged into {about.base} by {by}: {commit[:10]}"
 
 
-async def _moved_forward(world: World, path: str, about: About, scratch: str) -> str:
+async def _merge_into_base(world: World, path: str, about: ButtonTarget, scratch: str) -> str:
     """Merge the branch's shown commit, and no other, into the base; return the merge commit."""
     wanted = {about.name: about.commit}
     merged = await world.worktrees.merge_all(path, about.base, wanted, scratch)
@@ -338,7 +342,7 @@ async def _moved_forward(world: World, path: str, about: About, scratch: str) ->
 
 
 async def delete_branch(
-    world: World, about: About, by: Person, found: BranchDetails, worktree: str
+    world: World, about: ButtonTarget, by: Person, found: BranchDetails, worktree: str
 ) -> str:
     """Delete the branch. `worktree`: one of the bot's own, which may be removed with it."""
     free = worktree if worktree == found.branch.worktree else ""
@@ -348,7 +352,7 @@ async def delete_branch(
     return f"Deleted by {by}. It stood at {about.commit}; git branch {about.name} {about.commit[:10]} brings it back."
 
 
-def why_not_deletable(found: BranchDetails, carried: BranchWork | None, needed: str) -> str:
+def why_not_deletable(found: BranchDetails, work: BranchWork | None, needed: str) -> str:
     """Return why a branch may not be deleted; empty if it may, after confirmation.
 
     `needed`: the session that needs it.
@@ -356,15 +360,15 @@ def why_not_deletable(found: BranchDetails, carried: BranchWork | None, needed: 
     if needed:
         return f"session {needed} is built upon it"
     where = found.branch.worktree
-    if where and not (where == spare_worktree(found, carried) and not found.uncommitted):
+    if where and not (where == spare_worktree(found, work) and not found.uncommitted):
         return f"it is checked out in {where}"
     return ""
 
 
-def spare_worktree(found: BranchDetails, carried: BranchWork | None) -> str:
+def spare_worktree(found: BranchDetails, work: BranchWork | None) -> str:
     """Return the bot's worktree of the branch, if no session needs it any more."""
-    if carried and carried.session.over:
-        return carried.worktree
+    if work and work.session.over:
+        return work.worktree
     return ""
 
 

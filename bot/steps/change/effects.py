@@ -8,7 +8,7 @@ from pydantic import AwareDatetime
 
 from bot.core import approval, naming
 from bot.core.actions import Deed, Show
-from bot.core.cards import ApprovalCard, Decided, PlannedTask
+from bot.core.cards import ApprovalCard, CardDecision, PlannedTask
 from bot.core.runs import Why
 from bot.core.session import Session
 from bot.core.spec_kit import comparison
@@ -21,7 +21,9 @@ from bot.steps.blocked import limits, troubles
 from bot.steps.blocked import rules as blocked
 from bot.steps.ship import rules as ship
 
-GO_ON = "You were stopped for a change that was then forgotten. Look at what is there and go on."
+CONTINUE_NOTE = (
+    "You were stopped for a change that was then forgotten. Look at what is there and go on."
+)
 
 
 def touched_keys(session: Session) -> frozenset[str]:
@@ -62,11 +64,11 @@ def _are_all_held(change: Change) -> bool:
     return bool(change.held) and {one.task_id for one in change.affected} <= {*change.held}
 
 
-def approval_card(session: Session, change: Change, decided: Decided | None = None) -> Show:
+def approval_card(session: Session, change: Change, decided: CardDecision | None = None) -> Show:
     return Show(
         card=ApprovalCard(
             # a dropped change had the same revision, and its card is far up in the thread
-            key=f"{approval.KEY}:{change.revision}:{naming.short(change.id)}",
+            key=f"{approval.APPROVAL_KEY}:{change.revision}:{naming.short(change.id)}",
             spec_id=session.plan.spec.id if session.plan.spec else "",
             revision=change.revision,
             digest=approval.digest_of_change(session, change),
@@ -77,7 +79,7 @@ def approval_card(session: Session, change: Change, decided: Decided | None = No
             agent_flags=session.agents.flags,
             test_command=session.tests.command,
             set_up=session.repository.set_up,
-            test_source=messages.source(session),
+            test_source=messages.test_command_source(session),
             usage=session.usage,
             analysis=change.analysis,
             difference=comparison.difference(
@@ -88,7 +90,7 @@ def approval_card(session: Session, change: Change, decided: Decided | None = No
                 messages.revision(session),
             ),
             approvers=session.approval.required if not edits_only(session, change) else 1,
-            asker=messages.asker(session) if not edits_only(session, change) else "",
+            asker=messages.excluded_approver(session) if not edits_only(session, change) else "",
             approved_by=tuple(str(given.by) for given in session.approval.given),
             change=change.text,
             stops=stops(session),
@@ -122,7 +124,7 @@ def _planned(session: Session, draft: TaskDraft) -> PlannedTask:
     )
 
 
-def hold_touched(session: Session, change: Change, at: AwareDatetime) -> Iterator[Deed]:
+def hold_affected(session: Session, change: Change, at: AwareDatetime) -> Iterator[Deed]:
     """Hold the affected tasks, including those that have been restarted since the change was judged."""
     held = [*change.held]
     for affected in change.affected:
@@ -132,12 +134,14 @@ def hold_touched(session: Session, change: Change, at: AwareDatetime) -> Iterato
         if not task.taken_by or change.stage is ChangeStage.AWAITING:
             # a pane that a person works in is only closed once the change is confirmed
             yield from troubles.end_run(task, at)
-            task.become(TaskState.BLOCKED, f"{blocked.WAITING} the change {change.by} asked for")
+            task.become(
+                TaskState.BLOCKED, f"{blocked.WAITS_FOR_PREFIX} the change {change.by} asked for"
+            )
             held.append(task.id)
     session.change = change.model_copy(update={"held": tuple(dict.fromkeys(held))})
 
 
-def close_cards(session: Session, change: Change, decided: Decided) -> Iterator[Deed]:
+def close_affected_cards(session: Session, change: Change, decided: CardDecision) -> Iterator[Deed]:
     """Close the cards of tasks that the change alters, as their questions are settled by it."""
     drafts = {draft.key: draft for draft in change.drafts}
     old = {draft.key: draft for draft in drafts_of(session.tasks)}
@@ -162,7 +166,7 @@ def continue_task(task: Task) -> None:
     match task.blocked_from:
         case TaskState.RUNNING:
             task.become(TaskState.NEEDS_CONTINUATION)
-            task.go_on(GO_ON)
+            task.go_on(CONTINUE_NOTE)
         case TaskState.NEEDS_CONTINUATION:
             # its feedback for the next run is still undelivered
             task.become(TaskState.NEEDS_CONTINUATION)
@@ -175,7 +179,7 @@ def continue_task(task: Task) -> None:
             task.become(TaskState.PENDING)
 
 
-def take_over(session: Session, change: Change, at: AwareDatetime) -> None:
+def apply_change(session: Session, change: Change, at: AwareDatetime) -> None:
     """Apply a confirmed change to the tasks. Tasks that it does not touch stay as they are."""
     touched = touched_keys(session)
     drafts = {draft.key: draft for draft in change.drafts}
@@ -192,7 +196,7 @@ def take_over(session: Session, change: Change, at: AwareDatetime) -> None:
                 continue_task(task)
         else:
             apply_draft(draft, task, _dependencies(session, draft, ids))
-            _do_again(session, task, change)
+            _redo_task(session, task, change)
     _add(session, change, drafts.values(), ids, at)
 
 
@@ -202,7 +206,7 @@ def _remove(session: Session, tasks: Iterable[Task]) -> None:
         if task.state not in (TaskState.CANCELLED, TaskState.REPLACED):
             task.become(TaskState.CANCELLED)
             task.result = TaskResult(success=False, error="no longer wanted")
-            ship.task_gone(session, task)
+            ship.release_branch_of(session, task)
     for other in session.tasks:
         other.dependencies = tuple(id for id in other.dependencies if id not in gone)
 
@@ -225,7 +229,7 @@ def _replacements(session: Session, id: str) -> Iterator[str]:
         yield id
 
 
-def _do_again(session: Session, task: Task, change: Change) -> None:
+def _redo_task(session: Session, task: Task, change: Change) -> None:
     """Have a changed task done again. The agent's existing work is kept and continued."""
     if task.state in (TaskState.CANCELLED, TaskState.REPLACED):
         return

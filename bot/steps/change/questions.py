@@ -21,8 +21,8 @@ from bot.core.talk import Affected, Change
 from bot.core.task import Task
 from bot.core.text import cut
 from bot.core.world import World
-from bot.steps.asking import Answer, ResultFields, SessionPrompt, parsed
-from bot.steps.prompt_data import Sentence, basics, task_plans, token_share
+from bot.steps.asking import ModelReply, ResultFields, SessionPrompt, json_parser
+from bot.steps.prompt_data import Sentence, common_data, task_plans, token_share
 
 NAMED = "It is named in the words themselves."
 NOT_TOLD = (
@@ -36,12 +36,12 @@ _LABEL = re.compile(r"(?<![A-Za-z0-9])task-[0-9a-f]{8}-[0-9]{1,4}(?![0-9])", re.
 _SETTLED_BY_PEOPLE = frozenset({TaskState.REPLACED, TaskState.CANCELLED})
 
 
-class TouchedTask(Answer):
+class TouchedTask(ModelReply):
     key: str = Field(min_length=1)
     why: str = ""
 
 
-class ImpactReply(Answer):
+class ImpactReply(ModelReply):
     reason: Sentence = ""
     affected: list[TouchedTask]
 
@@ -74,7 +74,7 @@ class ImpactPrompt(
 
     def data(self) -> dict[str, object]:
         session, change = self.session, self.change
-        return basics(session, change.text) | {
+        return common_data(session, change.text) | {
             "change": change.text,
             "tasks": task_plans(session, self._tasks(), token_share(session, 3)),
         }
@@ -83,7 +83,7 @@ class ImpactPrompt(
         return [task for task in self.session.tasks if task.state is not TaskState.REPLACED]
 
     def read(self, text: str) -> Impact:
-        found = parsed(ImpactReply, text)
+        found = json_parser(ImpactReply, text)
         chosen = {one.key.upper(): one.why for one in found.affected}
         unknown = sorted(chosen.keys() - {task.key.upper() for task in self._tasks()})
         if chosen and len(unknown) == len(chosen):

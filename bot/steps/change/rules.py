@@ -71,11 +71,11 @@ def decide(session: Session, change: Change, event: Event) -> Iterator[Deed]:
         case Pressed():
             yield from _pressed(session, change, event)
         case Said(text=text) if approve.is_yes(text) and _is_early(session, change, event):
-            yield messages.privately(event, approve.TOO_EARLY)
+            yield messages.private_reply(event, approve.TOO_EARLY)
         case Said(text=text) if approve.is_yes(text):
             yield from _confirm(session, change, event)
         case Said():
-            yield messages.privately(
+            yield messages.private_reply(
                 event, "Say what should be different, or press Forget the change."
             )
         case _:
@@ -96,7 +96,7 @@ def begin(session: Session, words: Words, decision: Question | None = None) -> I
             decision=decision,
         )
     else:
-        yield from _more(session, session.change, words)
+        yield from _extend_change(session, session.change, words)
     yield messages.news(
         f"change:{session.plan.changes}",
         "A change of plan: I am looking at what it affects.",
@@ -104,7 +104,7 @@ def begin(session: Session, words: Words, decision: Question | None = None) -> I
     )
 
 
-def _more(session: Session, change: Change, words: Words) -> Iterator[Deed]:
+def _extend_change(session: Session, change: Change, words: Words) -> Iterator[Deed]:
     if change.stage is ChangeStage.AWAITING:
         yield change_effects.approval_card(
             session, change, messages.decided_by("Said differently", change.by, change.at)
@@ -138,7 +138,7 @@ def _judged(session: Session, change: Change, event: ImpactJudged) -> Iterator[D
     )
     session.change = change
     if change.may_stop:
-        yield from change_effects.hold_touched(session, change, event.at)
+        yield from change_effects.hold_affected(session, change, event.at)
     stops, goes_on = change_effects.stops(session), change_effects.goes_on(session)
     when = "" if change.may_stop else " when it is confirmed"
     lines = (
@@ -191,7 +191,7 @@ def _analysed(session: Session, change: Change, event: PlanAnalysed) -> Iterator
 def _is_early(session: Session, change: Change, event: Said) -> bool:
     """Whether the message was written before its author could have read the card."""
     shown = change.stage is ChangeStage.AWAITING
-    return shown and approval.is_early(event, approval.offer_of_change(session, change))
+    return shown and approval.is_before_offer(event, approval.offer_of_change(session, change))
 
 
 def _pressed(session: Session, change: Change, event: Pressed) -> Iterator[Deed]:
@@ -205,39 +205,43 @@ def _pressed(session: Session, change: Change, event: Pressed) -> Iterator[Deed]
     elif event.verb is Verb.DROP:
         yield change_effects.approval_card(session, change, messages.decided("Forgotten", event))
         session.say(Speaker.USER, "Forgot the change", event.at)
-        _forget(session, change)
+        _drop_change(session, change)
     elif event.text.strip():
         session.say(Speaker.USER, event.text, event.at)
         yield from begin(session, talk.words_of(event, event.text))
     else:
-        yield messages.privately(event, approve.WHAT_ELSE)
+        yield messages.private_reply(event, approve.WHAT_ELSE)
 
 
 def _confirm(session: Session, change: Change, event: FromPerson) -> Iterator[Deed]:
     if change.analysis and change.analysis.critical:
-        yield messages.privately(
+        yield messages.private_reply(
             event, "This has critical findings and cannot be confirmed. Say it differently."
         )
         return
     if change.shown_at and event.at - change.shown_at > approval.VALID_FOR:
         session.change = change = change.model_copy(update={"shown_at": event.at})
         session.approval.given = ()
-        yield messages.privately(event, "That is older than 24 hours; here it is afresh.")
+        yield messages.private_reply(event, "That is older than 24 hours; here it is afresh.")
         yield change_effects.approval_card(session, change)
         return
-    if not change_effects.edits_only(session, change) and approve.may_not_alone(session, event):
-        yield messages.privately(event, approve.OWN_REQUEST)
+    if not change_effects.edits_only(session, change) and approve.is_own_approval_excluded(
+        session, event
+    ):
+        yield messages.private_reply(event, approve.OWN_REQUEST)
         return
-    if not change_effects.edits_only(session, change) and approve.wants_another(session, event):
-        given = _given(session, change, event)
-        yield from approve.one_of_several(
+    if not change_effects.edits_only(session, change) and approve.needs_more_approvals(
+        session, event
+    ):
+        given = _change_approval(session, change, event)
+        yield from approve.add_approval(
             session, event, given, lambda one: change_effects.approval_card(one, change)
         )
         return
     decided = messages.decided("Change confirmed", event)
     yield change_effects.approval_card(session, change, decided)
-    yield from change_effects.close_cards(session, change, decided)
-    yield from change_effects.hold_touched(session, change, event.at)
+    yield from change_effects.close_affected_cards(session, change, decided)
+    yield from change_effects.hold_affected(session, change, event.at)
     _take_over(session, session.change or change, event)
     session.say(Speaker.USER, f"Confirmed the change: {change.text}", event.at)
     yield messages.status(session, event.at)
@@ -245,8 +249,8 @@ def _confirm(session: Session, change: Change, event: FromPerson) -> Iterator[De
 
 def _take_over(session: Session, change: Change, event: FromPerson) -> None:
     """Make the changed plan the session's plan."""
-    session.approval.granted = _given(session, change, event)
-    change_effects.take_over(session, change, event.at)
+    session.approval.granted = _change_approval(session, change, event)
+    change_effects.apply_change(session, change, event.at)
     session.plan.documents, session.plan.parallelism = change.documents, change.parallelism
     session.plan.analysis = change.analysis
     if change.decision:
@@ -259,7 +263,7 @@ def _take_over(session: Session, change: Change, event: FromPerson) -> None:
     session.change = None
 
 
-def _given(session: Session, change: Change, event: FromPerson) -> Approval:
+def _change_approval(session: Session, change: Change, event: FromPerson) -> Approval:
     digest = approval.digest_of_change(session, change)
     return Approval(by=event.by, at=event.at, digest=digest, revision=change.revision)
 
@@ -269,10 +273,10 @@ def _give_up(session: Session, why: str) -> Iterator[Deed]:
     key, title = f"change:{session.plan.changes}", "The change was not made."
     yield messages.news(key, title, why, tone=Tone.FAILURE)
     if session.change:
-        _forget(session, session.change)
+        _drop_change(session, session.change)
 
 
-def _forget(session: Session, change: Change) -> None:
+def _drop_change(session: Session, change: Change) -> None:
     change_effects.release(session, change.held)
     session.change = None
 

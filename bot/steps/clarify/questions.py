@@ -19,7 +19,7 @@ from bot.core.session import Session
 from bot.core.talk import Words
 from bot.core.text import language_of
 from bot.core.world import World
-from bot.steps.asking import Answer, ResultFields, SessionPrompt, parsed
+from bot.steps.asking import ModelReply, ResultFields, SessionPrompt, json_parser
 from bot.steps.prompt_data import (
     ReplyText,
     Sentence,
@@ -47,19 +47,19 @@ class EarlierSession(Fact):
     spec: str = ""
 
 
-class AskedQuestion(Answer):
+class AskedQuestion(ModelReply):
     text: Sentence = Field(min_length=1)
     why: Sentence = ""
     options: list[ShortLine] = Field(default_factory=list[ShortLine], max_length=8)
     default: ShortLine = Field(min_length=1)
 
 
-class AskedPart(Answer):
+class AskedPart(ModelReply):
     title: ShortLine = Field(min_length=1)
     body: ReplyText = Field(min_length=1)
 
 
-class Understood(Answer):
+class RequestUnderstanding(ModelReply):
     """The request as the model understands it."""
 
     title: str = Field(default="", max_length=120)
@@ -110,12 +110,12 @@ class Understood(Answer):
         )
 
 
-class GivenAnswer(Answer):
+class GivenAnswer(ModelReply):
     id: str
     answer: ReplyText
 
 
-class GivenAnswers(Answer):
+class GivenAnswers(ModelReply):
     answers: list[GivenAnswer]
     defaults: bool = False
     unclear: list[str] = Field(default_factory=list[str])
@@ -131,9 +131,9 @@ class AnswersFound(Fact):
 
 @dataclass(frozen=True)
 class ClarifyPrompt(
-    SessionPrompt[Understood, FindQuestions, QuestionsFound],
+    SessionPrompt[RequestUnderstanding, FindQuestions, QuestionsFound],
     name="clarify",
-    reply=Understood,
+    reply=RequestUnderstanding,
     asked_by=FindQuestions,
 ):
     """What the request is and leaves open. Nothing usable: no questions, and planning goes on."""
@@ -149,18 +149,18 @@ class ClarifyPrompt(
     def _settled(self) -> bool:
         return bool(self.session.intent.clarifications)
 
-    def known(self) -> Understood | None:
+    def known(self) -> RequestUnderstanding | None:
         """A request that says nothing at all is not worth the model's time."""
         empty = None if self._settled else vague_request(self.session.intent.body)
-        return Understood(vague=empty, questions=[]) if empty else None
+        return RequestUnderstanding(vague=empty, questions=[]) if empty else None
 
     def data(self) -> dict[str, object]:
         earlier = [one.model_dump() for one in self.earlier]
         return question_data(self.session, "clarify", earlier=earlier)
 
-    def read(self, text: str) -> Understood:
+    def read(self, text: str) -> RequestUnderstanding:
         """Asked for more than once, split twice, or going on with what is not there: none of that is heard."""
-        found, session = parsed(Understood, text), self.session
+        found, session = json_parser(RequestUnderstanding, text), self.session
         elsewhere = any(one.id == found.continues for one in self.earlier)
         whole = session.intent.parent is not None or session.request.destination is not None
         return found.model_copy(
@@ -171,16 +171,18 @@ class ClarifyPrompt(
             }
         )
 
-    def fallback(self) -> Understood:
-        return Understood(questions=[])
+    def fallback(self) -> RequestUnderstanding:
+        return RequestUnderstanding(questions=[])
 
-    def prose(self, found: Understood) -> str:
+    def prose(self, found: RequestUnderstanding) -> str:
         texts = [found.title, *found.risk_reasons, found.continues_reason]
         texts += [text for q in found.questions for text in (q.text, q.why)]
         texts += [text for part in found.parts for text in (part.title, part.body)]
         return "\n".join(texts)
 
-    async def event(self, world: World, found: Understood, fields: ResultFields) -> QuestionsFound:
+    async def event(
+        self, world: World, found: RequestUnderstanding, fields: ResultFields
+    ) -> QuestionsFound:
         there = next((one for one in self.earlier if one.id == found.continues), None)
         return QuestionsFound(
             **fields,
@@ -252,7 +254,7 @@ class AnswersPrompt(
         return data
 
     def read(self, text: str) -> AnswersFound:
-        given, questions = parsed(GivenAnswers, text), self.session.intent.open_questions
+        given, questions = json_parser(GivenAnswers, text), self.session.intent.open_questions
         answers = {_decision_id(one.id): one.answer for one in given.answers if one.answer}
         found = {
             q.number: _option(q, answers[q.decision]) for q in questions if q.decision in answers

@@ -38,9 +38,9 @@ _NUMBERED = re.compile(
 
 Starts to match only at the first separator, so that a long run of blanks is scanned once.
 """
-_AROUND = " \t\r\n\u3000\xa0,;、"
+_SEPARATORS = " \t\r\n\u3000\xa0,;、"
 """Separators between answers."""
-_AGREED = frozenset(
+_ACCEPT_DEFAULTS = frozenset(
     {"yes", "y", "ok", "okay", "defaults", "default", "recommended", "suggested", "はい"}
 )
 UNCLEAR = "Which question does that answer? Write for instance «D1: yes, D2: the second one»."
@@ -51,9 +51,11 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:
         case Pressed(verb=Verb.DEFAULTS):
             yield from _defaults_taken(session, event)
         case Pressed(verb=Verb.ANSWER, answers=answers) if answers:
-            yield from _settle(session, answers, event.by, event.at)
+            yield from _record_answers(session, answers, event.by, event.at)
         case Pressed(verb=Verb.ANSWER):
-            yield messages.privately(event, "I cannot read those answers; write them here: D1: …")
+            yield messages.private_reply(
+                event, "I cannot read those answers; write them here: D1: …"
+            )
         case Said(text=text):
             session.say(Speaker.USER, text, event.at)
             yield from _said(session, event, text)
@@ -74,8 +76,8 @@ def _defaults_taken(session: Session, event: Pressed) -> Iterator[Deed]:
         yield messages.stale_press(session, event)
         return
     shown = [q.number for q in session.intent.open_questions if q.decision in names.split(",")]
-    defaults = shown if key else _numbers(session)
-    yield from _settle(session, {}, event.by, event.at, defaults=defaults)
+    defaults = shown if key else _open_numbers(session)
+    yield from _record_answers(session, {}, event.by, event.at, defaults=defaults)
 
 
 def take_questions(session: Session, event: QuestionsFound) -> None:
@@ -92,7 +94,7 @@ def take_questions(session: Session, event: QuestionsFound) -> None:
         update={
             "title": kept.title or event.title or session.title,
             "type": kept.type or event.type,
-            "risk": intents.worse(kept.risk, event.risk),
+            "risk": intents.higher_risk(kept.risk, event.risk),
             "risk_reasons": event.risk_reasons,
             "clarifications": (*settled, *asked),
         }
@@ -103,7 +105,11 @@ def take_questions(session: Session, event: QuestionsFound) -> None:
 def begin(session: Session, at: AwareDatetime) -> Iterator[Deed]:
     """Ask the questions; without any, start planning."""
     known = session.intent.clarifications
-    ask = None if session.request.vague else test_command.to_ask(session, len(known) + 1)
+    ask = (
+        None
+        if session.request.vague
+        else test_command.question_for_command(session, len(known) + 1)
+    )
     if ask:
         session.intent = session.intent.model_copy(update={"clarifications": (*known, ask)})
     questions = session.intent.open_questions
@@ -124,17 +130,17 @@ def _question_text(question: Question) -> str:
 
 
 def answer(session: Session, event: FromPerson, answers: Mapping[int, str]) -> Iterator[Deed]:
-    yield from _settle(session, answers, event.by, event.at)
+    yield from _record_answers(session, answers, event.by, event.at)
 
 
-def specified(session: Session, event: FromPerson, text: str) -> Iterator[Deed]:
+def add_details(session: Session, event: FromPerson, text: str) -> Iterator[Deed]:
     """Add the answer to a vague request and have it read again."""
     if not text.strip():
-        yield messages.privately(event, UNCLEAR)
+        yield messages.private_reply(event, UNCLEAR)
         return
     session.say(Speaker.USER, text, event.at)
     questions = _answered(
-        session, dict.fromkeys(_numbers(session), text.strip()), event.by, event.at
+        session, dict.fromkeys(_open_numbers(session), text.strip()), event.by, event.at
     )
     body = f"{session.intent.body}\n\n{text.strip()}"
     session.intent = session.intent.model_copy(update={"clarifications": questions, "body": body})
@@ -142,19 +148,19 @@ def specified(session: Session, event: FromPerson, text: str) -> Iterator[Deed]:
     yield messages.questions(session, messages.decided("Answered", event))
 
 
-def _numbers(session: Session) -> list[int]:
+def _open_numbers(session: Session) -> list[int]:
     return [question.number for question in session.intent.open_questions]
 
 
 def _said(session: Session, event: Said, text: str) -> Iterator[Deed]:
     """Parse plain answers here; leave anything else to the model."""
     questions = session.intent.open_questions
-    if text.strip().lower().rstrip(".!。") in _AGREED and _have_defaults(questions):
-        yield from _settle(session, {}, event.by, event.at, defaults=_numbers(session))
+    if text.strip().lower().rstrip(".!。") in _ACCEPT_DEFAULTS and _have_defaults(questions):
+        yield from _record_answers(session, {}, event.by, event.at, defaults=_open_numbers(session))
         return
     answers = numbered_answers(text, questions) or _only_option(text, questions)
     if answers:
-        yield from _settle(session, answers, event.by, event.at)
+        yield from _record_answers(session, answers, event.by, event.at)
     else:
         yield from talk.queue_words(session, event, text)
 
@@ -168,7 +174,7 @@ def _only_option(text: str, questions: tuple[Question, ...]) -> dict[int, str]:
     if len(questions) != 1 or not questions[0].options:
         return {}
     said, question = text.strip(), questions[0]
-    picked = _picked(question, said)
+    picked = _picked_option(question, said)
     option = next((o for o in question.options if o.casefold() == picked.casefold()), None)
     return {question.number: option} if option else {}
 
@@ -179,14 +185,14 @@ def numbered_answers(text: str, questions: tuple[Question, ...]) -> dict[int, st
     found: dict[int, str] = {}
     for mark, following in zip(marks, [*marks[1:], None], strict=False):
         number = int(mark.group(1))
-        said = text[mark.end() : following.start() if following else len(text)].strip(_AROUND)
+        said = text[mark.end() : following.start() if following else len(text)].strip(_SEPARATORS)
         question = next((q for q in questions if q.number == number), None)
         if question and said:
-            found[number] = _picked(question, said)
+            found[number] = _picked_option(question, said)
     return found
 
 
-def _picked(question: Question, said: str) -> str:
+def _picked_option(question: Question, said: str) -> str:
     options = question.options
     if len(said) == 1 and said.isascii() and said.isalnum() and options:
         index = int(said) - 1 if said.isdigit() else ord(said.lower()) - ord("a")
@@ -210,11 +216,11 @@ def _read(session: Session, event: AnswersRead) -> Iterator[Deed]:
         yield messages.whisper_to(
             words.by, words.id, f"I cannot tell what {names} shall be; it stays open."
         )
-    defaults = _numbers(session) if event.defaults else ()
-    yield from _settle(session, found, words.by, event.at, defaults=defaults)
+    defaults = _open_numbers(session) if event.defaults else ()
+    yield from _record_answers(session, found, words.by, event.at, defaults=defaults)
 
 
-def _settle(
+def _record_answers(
     session: Session,
     answers: Mapping[int, str],
     by: Person,

@@ -8,7 +8,7 @@ from pydantic import AwareDatetime
 
 from bot.core import approval
 from bot.core.actions import Deed, Show, ShowLogs, Whisper
-from bot.core.cards import AnswerCard, Decided, StoppedCard
+from bot.core.cards import AnswerCard, CardDecision, StoppedCard
 from bot.core.choices import Word
 from bot.core.events import Commanded
 from bot.core.evidence import CommandSource
@@ -49,7 +49,7 @@ def answer(session: Session, event: Commanded) -> Iterator[Deed]:
         case Word.DECISIONS:
             yield messages.answer(event, "Decisions", *decisions_table(session))
         case Word.CATCH_UP:
-            yield from digest(session, event)
+            yield from catch_up_digest(session, event)
         case Word.VERBOSITY:
             yield from talk.set_verbosity(session, event)
         case Word.TESTS | Word.SET_UP as word:
@@ -58,7 +58,7 @@ def answer(session: Session, event: Commanded) -> Iterator[Deed]:
             command = event.command
             yield ShowLogs(about=event.id, task=command.argument, level=command.text)
         case _:
-            yield messages.privately(event, "I cannot do that here. help lists the commands.")
+            yield messages.private_reply(event, "I cannot do that here. help lists the commands.")
 
 
 def _tests(session: Session, event: Commanded) -> Iterator[Deed]:
@@ -68,14 +68,16 @@ def _tests(session: Session, event: Commanded) -> Iterator[Deed]:
         how = "tests: <command> sets another one for this and later sessions, tests: none runs none in this one."
         yield messages.answer(event, "Tests", test_command.as_fields(session), Text(text=how))
     elif session.over:
-        yield messages.privately(event, "This session is over: nothing of it is tested any more.")
+        yield messages.private_reply(
+            event, "This session is over: nothing of it is tested any more."
+        )
     else:
         operators = session.tests.source is CommandSource.SETTINGS
         test_command.set_by_person(session, said)
-        yield from _tested_so(session, event, operators=operators)
+        yield from _test_command_set(session, event, operators=operators)
 
 
-def _tested_so(session: Session, event: Commanded, *, operators: bool) -> Iterator[Deed]:
+def _test_command_set(session: Session, event: Commanded, *, operators: bool) -> Iterator[Deed]:
     """Confirm the new test command.
 
     `operators`: it replaces GWT_TEST_COMMAND, which applies again in the next session.
@@ -89,8 +91,8 @@ def _tested_so(session: Session, event: Commanded, *, operators: bool) -> Iterat
             "Later sessions of this repository begin with it; their approval card names it."
         )
     yield messages.answer(event, f"{what} from now on.", *(Text(text=one) for one in said))
-    yield from _shown_again(session, event)
-    yield from verify.check_again(session, messages.decided(what, event))
+    yield from _show_plan_again(session, event)
+    yield from verify.recheck_tasks(session, messages.decided(what, event))
 
 
 def _set_up(session: Session, event: Commanded) -> Iterator[Deed]:
@@ -104,7 +106,7 @@ def _set_up(session: Session, event: Commanded) -> Iterator[Deed]:
         pairs = (("In each new worktree", known),)
         yield messages.answer(event, "Set-up", Fields(pairs=pairs), Text(text=how))
     elif session.over:
-        yield messages.privately(event, "This session is over: nothing is set up any more.")
+        yield messages.private_reply(event, "This session is over: nothing is set up any more.")
     else:
         test_command.set_up_by_person(session, said)
         runs = (
@@ -113,10 +115,10 @@ def _set_up(session: Session, event: Commanded) -> Iterator[Deed]:
             else "Nothing is run"
         )
         yield messages.answer(event, f"{runs} in each new worktree of this session from now on.")
-        yield from _shown_again(session, event)
+        yield from _show_plan_again(session, event)
 
 
-def _shown_again(session: Session, event: Commanded) -> Iterator[Deed]:
+def _show_plan_again(session: Session, event: Commanded) -> Iterator[Deed]:
     # An approver must see the new command, so the plan is shown again.
     if session.phase is Phase.APPROVING:
         session.plan.shown_at, session.approval.given = event.at, ()
@@ -134,7 +136,7 @@ def _tasks(session: Session, event: Commanded) -> Iterator[Element]:
 def _task_row(session: Session, task: Task, event: Commanded) -> tuple[str, ...]:
     after = ", ".join(p.key for p in map(session.task, task.dependencies) if p)
     branch = task.workspace.branch if task.workspace else ""
-    time = duration(messages.seconds_of(task, event.at))
+    time = duration(messages.seconds_worked_on(task, event.at))
     return (task.key, task.name, task.state, after, time, branch)
 
 
@@ -196,25 +198,27 @@ def reopen_decision(session: Session, event: Commanded) -> Iterator[Deed]:
     question = _decision_named(session, event.command.argument)
     if question is None:
         name = event.command.argument
-        yield messages.privately(event, f"There is no decision {name}. decisions lists them.")
+        yield messages.private_reply(event, f"There is no decision {name}. decisions lists them.")
         return
     text = event.command.text.strip()
     if session.phase is Phase.EXECUTING and not text:
         wanted = f"Write the new answer behind it: reopen {question.decision} …"
-        yield messages.privately(event, wanted)
+        yield messages.private_reply(event, wanted)
         return
     match session.phase:
         case Phase.CLARIFYING:
-            yield from _while_asking(session, event, question, text)
+            yield from _reopen_while_clarifying(session, event, question, text)
         case Phase.SPECIFYING | Phase.APPROVING:
-            yield from _while_planning(session, event, question, text)
+            yield from _reopen_while_planning(session, event, question, text)
         case Phase.EXECUTING if session.change is None:
             wish, decision = _new_answer(question, text), _with_answer(event, question, text)
             yield from change.begin(session, talk.words_of(event, wish), decision)
         case Phase.EXECUTING:
-            yield messages.privately(event, "Settle the change that waits first, then reopen this.")
+            yield messages.private_reply(
+                event, "Settle the change that waits first, then reopen this."
+            )
         case _:
-            yield messages.privately(
+            yield messages.private_reply(
                 event, "Nothing is planned now. Say what you would like instead."
             )
 
@@ -224,7 +228,7 @@ def _decision_named(session: Session, name: str) -> Question | None:
     return next((q for q in session.intent.clarifications if str(q.number) == number), None)
 
 
-def _while_asking(
+def _reopen_while_clarifying(
     session: Session, event: Commanded, question: Question, text: str
 ) -> Iterator[Deed]:
     _reopen_question(session, question)
@@ -234,7 +238,7 @@ def _while_asking(
         yield messages.questions(session)
 
 
-def _while_planning(
+def _reopen_while_planning(
     session: Session, event: Commanded, question: Question, text: str
 ) -> Iterator[Deed]:
     if approve.spec_is_over(session):
@@ -279,7 +283,7 @@ MOST_LINES = 15
 """Lines under one heading."""
 
 
-def digest(session: Session, event: Commanded) -> Iterator[Deed]:
+def catch_up_digest(session: Session, event: Commanded) -> Iterator[Deed]:
     """Show the digest to the person who asked, and to nobody else."""
     last = session.talk.last_spoken.get(event.by.id)
     since = last.at if last else session.created_at
@@ -369,14 +373,14 @@ def _figures(session: Session, last: Spoken | None) -> Iterator[tuple[str, str]]
 # The cards that wait for a person: made from the session alone, so that they can be shown again.
 
 
-def waiting_cards(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
+def waiting_cards(session: Session, decided: CardDecision | None = None) -> Iterator[Deed]:
     """Yield the cards that wait for a person, again (they may have been lost) or with the decision."""
     if session.over:
         return
     if session.status is Status.PAUSED and not decided:
         yield stopped_card(session)
     elif session.phase is Phase.INTAKE:
-        yield from _at_first(session, decided)
+        yield from _intake_cards(session, decided)
     elif session.phase is Phase.CLARIFYING and session.request.questions_asked:
         yield messages.questions(session, decided)
     elif session.phase is Phase.EXECUTING:
@@ -387,29 +391,29 @@ def waiting_cards(session: Session, decided: Decided | None = None) -> Iterator[
         yield from _at_the_end(session, decided)
 
 
-def _at_work(session: Session, decided: Decided | None) -> Iterator[Deed]:
-    yield from blocked.waiting(session, decided)
-    yield from dialog_cards.waiting_dialogs(session, decided)
-    yield from dialog_cards.waiting_quiet_cards(session, decided)
-    yield from ship.waiting(session, decided)
-    yield from limits.waiting(session, decided)
+def _at_work(session: Session, decided: CardDecision | None) -> Iterator[Deed]:
+    yield from blocked.waiting_task_cards(session, decided)
+    yield from dialog_cards.open_dialog_cards(session, decided)
+    yield from dialog_cards.open_quiet_cards(session, decided)
+    yield from ship.not_shipped_cards(session, decided)
+    yield from limits.account_cards(session, decided)
     if session.pulls.problem:
-        yield pull_cards.trouble(session, decided)
-    yield from pull_cards.card(session, decided)
+        yield pull_cards.watch_problem_card(session, decided)
+    yield from pull_cards.pulls_card(session, decided)
     if session.change and session.change.stage is ChangeStage.AWAITING:
         yield change_effects.approval_card(session, session.change, decided)
 
 
-def _at_the_end(session: Session, decided: Decided | None) -> Iterator[Deed]:
+def _at_the_end(session: Session, decided: CardDecision | None) -> Iterator[Deed]:
     if session.pulls.problem:
-        yield pull_cards.trouble(session, decided)
-    if pull_cards.with_pull(session):
-        yield from pull_cards.card(session, decided)
+        yield pull_cards.watch_problem_card(session, decided)
+    if pull_cards.tasks_with_pull(session):
+        yield from pull_cards.pulls_card(session, decided)
     else:
         yield messages.merge_offer(session, decided)
 
 
-def _at_first(session: Session, decided: Decided | None) -> Iterator[Deed]:
+def _intake_cards(session: Session, decided: CardDecision | None) -> Iterator[Deed]:
     """Yield the card of the intake: where to carry the request out, or what it means at all."""
     if session.request.earlier:
         yield messages.earlier_session(session, decided)
@@ -419,7 +423,7 @@ def _at_first(session: Session, decided: Decided | None) -> Iterator[Deed]:
         yield messages.questions(session, decided)
 
 
-def stopped_card(session: Session, decided: Decided | None = None) -> Show:
+def stopped_card(session: Session, decided: CardDecision | None = None) -> Show:
     """Return the card of the last stop; its key is the same each time it is shown."""
     return Show(
         card=StoppedCard(

@@ -10,8 +10,8 @@ from bot.core.events import (
     Broke,
     Commanded,
     Event,
+    EventBase,
     FromPerson,
-    Happening,
     OrderFailed,
     Overheard,
     Pressed,
@@ -83,7 +83,7 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
         case Commanded():
             yield from _commanded(session, event)
         case Overheard():
-            talk.overheard(session, event)
+            talk.keep_overheard(session, event)
         case TalkSummarised() | OrderFailed(what="summarise_talk"):
             talk.summarised(session, event)
         case RunStopped():
@@ -99,7 +99,7 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
         case Relinked():
             yield from relinked(session, event)
         case Broke() if session.over:
-            yield from afterwards.broke(session, event)
+            yield from afterwards.record_bug(session, event)
         case Broke(reason=reason):
             yield from troubles.fail(session, event, troubles.BUG, reason, "")
         case _ if session.over:
@@ -122,10 +122,10 @@ def _pressed(session: Session, event: Pressed) -> Iterator[Deed]:
         case Verb.HELPFUL | Verb.UNHELPFUL:
             yield from talk.take_feedback(session, event)
         case _:
-            yield from _tried_again(session, event)
+            yield from _retry_session(session, event)
 
 
-def _tried_again(session: Session, event: Pressed) -> Iterator[Deed]:
+def _retry_session(session: Session, event: Pressed) -> Iterator[Deed]:
     if session.status is Status.FAILED:
         yield from resume(session, event)
     else:
@@ -152,7 +152,7 @@ def _commanded(session: Session, event: Commanded) -> Iterator[Deed]:
         case Word.RELINK:
             yield from relink(session, event)
         case Word.CONTINUE:
-            yield from afterwards.continued(session, event)
+            yield from afterwards.continue_with_missing(session, event)
         case _:
             yield from commands.answer(session, event)
 
@@ -160,9 +160,9 @@ def _commanded(session: Session, event: Commanded) -> Iterator[Deed]:
 def _reopened(session: Session, event: Commanded) -> Iterator[Deed]:
     """Reopen a decision, unless the session's status makes that pointless."""
     if session.status is Status.PAUSED:
-        yield messages.privately(event, "This session is paused. Resume it first.")
+        yield messages.private_reply(event, "This session is paused. Resume it first.")
     elif session.status in (Status.FAILED, Status.DISCARDED):
-        yield messages.privately(event, f"This session is {session.status.lower()}.")
+        yield messages.private_reply(event, f"This session is {session.status.lower()}.")
     else:
         yield from commands.reopen_decision(session, event)
 
@@ -170,14 +170,14 @@ def _reopened(session: Session, event: Commanded) -> Iterator[Deed]:
 def stop(session: Session, event: FromPerson) -> Iterator[Deed]:
     """Pause the session: cancel every order and end every agent. The state reached is kept."""
     if session.over or session.status is Status.PAUSED:
-        yield messages.privately(
+        yield messages.private_reply(
             event, f"Nothing to stop: this session is {session.status.lower()}."
         )
         return
     yield from _pause(session, event, str(event.by))
 
 
-def _pause(session: Session, event: Happening, by: str) -> Iterator[Deed]:
+def _pause(session: Session, event: EventBase, by: str) -> Iterator[Deed]:
     stopped = list(troubles.end_runs(session, event))
     ended = sum(isinstance(deed, StopRun) for deed in stopped)
     session.become(Status.PAUSED)
@@ -201,10 +201,10 @@ def resume(session: Session, event: FromPerson) -> Iterator[Deed]:
         yield from commands.waiting_cards(session)
         return
     if session.status in (Status.ACTIVE, Status.QUEUED):
-        yield messages.privately(event, "This session is not stopped: it goes on by itself.")
+        yield messages.private_reply(event, "This session is not stopped: it goes on by itself.")
         return
     if session.status is not Status.PAUSED:
-        yield messages.privately(
+        yield messages.private_reply(
             event, f"Nothing to resume: this session is {session.status.lower()}."
         )
         return
@@ -218,7 +218,7 @@ def resume(session: Session, event: FromPerson) -> Iterator[Deed]:
 def discard(session: Session, event: FromPerson) -> Iterator[Deed]:
     """Discard the session: end its agents and remove clean worktrees. Branches are kept and listed."""
     if session.status in (Status.COMPLETED, Status.DISCARDED):
-        yield messages.privately(
+        yield messages.private_reply(
             event, f"Nothing to discard: this session is {session.status.lower()}."
         )
         return
@@ -266,9 +266,9 @@ def relink(session: Session, event: Commanded) -> Iterator[Deed]:
     path = event.command.text
     if not session.control.repository_missing or session.status is not Status.PAUSED:
         text = f"I miss no repository here: this session works in {session.repository.path}."
-        yield messages.privately(event, text)
+        yield messages.private_reply(event, text)
     elif not path:
-        yield messages.privately(event, HOW_TO_RELINK)
+        yield messages.private_reply(event, HOW_TO_RELINK)
     else:
         yield Relink(about=event.id, path=path, by=event.by)
 
@@ -279,7 +279,7 @@ def relinked(session: Session, event: Relinked) -> Iterator[Deed]:
     if not event.path:
         yield messages.whisper_to(event.by, event.id, event.problem)
         return
-    _move(session, event.path)
+    _update_paths(session, event.path)
     session.become(Status.ACTIVE)
     session.say(Speaker.SYSTEM, f"{event.by} says that the repository is at {event.path}", event.at)
     yield commands.stopped_card(
@@ -289,7 +289,7 @@ def relinked(session: Session, event: Relinked) -> Iterator[Deed]:
     yield from commands.waiting_cards(session)
 
 
-def _move(session: Session, path: str) -> None:
+def _update_paths(session: Session, path: str) -> None:
     """Update everything that contains the repository's path.
 
     CLIs identify a conversation by its folder, so agents start new ones.

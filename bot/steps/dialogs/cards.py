@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bot.core.actions import Deed, Show
-from bot.core.cards import Decided, NeedsYouCard
+from bot.core.cards import CardDecision, NeedsYouCard
 from bot.core.choices import Choice, Style, Verb
 from bot.core.runs import Dialog, DialogKind, Quiet, Run
 from bot.core.session import Session
@@ -18,7 +18,7 @@ LONGEST_LABEL = 60
 """Characters of an option on a button."""
 
 
-def dialog_card(task: Task, run: Run, decided: Decided | None = None) -> Show:
+def dialog_card(task: Task, run: Run, decided: CardDecision | None = None) -> Show:
     dialog = run.dialog
     return Show(
         card=NeedsYouCard(
@@ -64,7 +64,7 @@ def _dialog_choices(run: Run, dialog: Dialog) -> Iterator[Choice]:
         )
 
 
-def waiting_dialogs(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
+def open_dialog_cards(session: Session, decided: CardDecision | None = None) -> Iterator[Deed]:
     """Show the cards of all open dialogs, again or with the decision."""
     for task in session.tasks:
         run = task.run
@@ -73,7 +73,7 @@ def waiting_dialogs(session: Session, decided: Decided | None = None) -> Iterato
             yield dialog_card(task, run, decided)
 
 
-def close_dialog(task: Task, run: Run, decided: Decided) -> Iterator[Deed]:
+def close_dialog(task: Task, run: Run, decided: CardDecision) -> Iterator[Deed]:
     """Close the card of the run's dialog."""
     if run.dialog and not run.reply:
         yield dialog_card(task, run, decided)
@@ -87,7 +87,7 @@ def update_quiet(task: Task, quiet: Quiet, **changes: object) -> None:
         task.update_run(run.model_copy(update={"quiet": quiet.model_copy(update=changes)}))
 
 
-def quiet_card(task: Task, run: Run, decided: Decided | None = None) -> Show:
+def quiet_card(task: Task, run: Run, decided: CardDecision | None = None) -> Show:
     quiet = run.quiet
     return Show(
         card=NeedsYouCard(
@@ -144,7 +144,7 @@ def _quiet_choices(run: Run) -> tuple[Choice, ...]:
     )
 
 
-def close_quiet_card(task: Task, decided: Decided) -> Iterator[Deed]:
+def close_quiet_card(task: Task, decided: CardDecision) -> Iterator[Deed]:
     """Close the card, for whatever reason a decision is no longer needed."""
     run = task.run
     if run and run.quiet.shown:
@@ -152,7 +152,7 @@ def close_quiet_card(task: Task, decided: Decided) -> Iterator[Deed]:
         update_quiet(task, run.quiet, shown=None, about_time=False)
 
 
-def waiting_quiet_cards(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
+def open_quiet_cards(session: Session, decided: CardDecision | None = None) -> Iterator[Deed]:
     """Show the open cards, again or with the decision."""
     for task in session.in_state(TaskState.RUNNING):
         if task.run and task.run.alive and task.run.quiet.shown:

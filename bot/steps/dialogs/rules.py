@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from bot.core.actions import Deed, Show, StopRun
-from bot.core.cards import Decided
+from bot.core.cards import CardDecision
 from bot.core.choices import Verb, Word
 from bot.core.events import (
     Commanded,
     DialogAnswered,
     DialogClosed,
     DialogOpened,
+    EventBase,
     FromPerson,
-    Happening,
     LookedIn,
     OrderFailed,
     Pressed,
@@ -88,9 +88,9 @@ def _opened(session: Session, task: Task, run: Run, event: DialogOpened) -> Iter
         return
     if run.dialog:
         yield from close_dialog(
-            task, run, Decided(what="Something else is asked", by="the agent", at=event.at)
+            task, run, CardDecision(what="Something else is asked", by="the agent", at=event.at)
         )
-        run = run.model_copy(update={"reply": "", "ignored": _ignored(task, run)})
+        run = run.model_copy(update={"reply": "", "ignored": _ignored_count(task, run)})
     asked: dict[str, object] = {"dialog": event.dialog, "dialogs": run.dialogs + 1}
     if run.state is RunState.WAITING_INPUT:
         run = run.model_copy(update=asked)
@@ -117,7 +117,7 @@ def _opened(session: Session, task: Task, run: Run, event: DialogOpened) -> Iter
         yield dialog_card(task, run)
 
 
-def _ignored(task: Task, run: Run) -> int:
+def _ignored_count(task: Task, run: Run) -> int:
     # Not counted while a person works in the pane: they answer it there.
     return run.ignored if run.reply or task.taken_by else run.ignored + 1
 
@@ -141,10 +141,10 @@ def _standing_answer(session: Session, run: Run, dialog: Dialog) -> DialogOption
 
 def _closed(task: Task, run: Run, event: DialogClosed) -> Iterator[Deed]:
     # Answered in the pane, or gone by itself.
-    gone = Decided(what="It is not asked any more", by="the pane", at=event.at)
+    gone = CardDecision(what="It is not asked any more", by="the pane", at=event.at)
     if not task.taken_by:
         yield dialog_card(task, run, gone)
-    ignored = _ignored(task, run)
+    ignored = _ignored_count(task, run)
     task.update_run(run.become(RunState.RUNNING, dialog=None, reply="", ignored=ignored))
 
 
@@ -155,30 +155,30 @@ def _refused(task: Task, run: Run, reason: str) -> Iterator[Deed]:
     """
     why = f"It was not typed: {reason.rstrip('.')}."
     if not any(words in reason for words in _GONE):
-        yield from _not_typed(task, run, f"{why} Try again")
+        yield from _ask_again(task, run, f"{why} Try again")
         return
-    yield _not_arrived(task, run, f"{why} If it is still asked, I ask you again")
+    yield _not_typed_news(task, run, f"{why} If it is still asked, I ask you again")
     task.update_run(run.become(RunState.RUNNING, dialog=None, reply=""))
 
 
 def _answered(task: Task, run: Run, event: DialogAnswered) -> Iterator[Deed]:
     if not event.moved:
-        yield from _not_typed(
+        yield from _ask_again(
             task, run, "I typed it, but the screen did not change. Please try again"
         )
         return
     task.update_run(run.become(RunState.RUNNING, dialog=None, reply=""))
 
 
-def _not_typed(task: Task, run: Run, why: str) -> Iterator[Deed]:
+def _ask_again(task: Task, run: Run, why: str) -> Iterator[Deed]:
     # On a new card, because the old one says that it was answered.
     again = run.model_copy(update={"reply": "", "dialogs": run.dialogs + 1})
     task.update_run(again)
-    yield _not_arrived(task, run, why)
+    yield _not_typed_news(task, run, why)
     yield dialog_card(task, again)
 
 
-def _not_arrived(task: Task, run: Run, why: str) -> Show:
+def _not_typed_news(task: Task, run: Run, why: str) -> Show:
     return messages.news(
         f"not-typed:{run.id}:{run.dialogs}",
         f"{task.key}: the answer did not arrive",
@@ -257,7 +257,7 @@ QUESTION = (
 )
 
 
-def look_for_quiet(session: Session, event: Ticked) -> Iterator[Deed]:
+def check_silence(session: Session, event: Ticked) -> Iterator[Deed]:
     """Check for silent agents. Call it after this tick's screens are recorded."""
     for task in session.in_state(TaskState.RUNNING):
         run = task.run
@@ -266,7 +266,7 @@ def look_for_quiet(session: Session, event: Ticked) -> Iterator[Deed]:
         if run.quiet.shown:
             if run.silent_since == event.at and not run.quiet.about_time:
                 yield from close_quiet_card(
-                    task, Decided(what="It goes on", by="the agent", at=event.at)
+                    task, CardDecision(what="It goes on", by="the agent", at=event.at)
                 )
         elif not run.quiet.look:
             _look_if_quiet(session, task, run, event.at)
@@ -276,20 +276,20 @@ def _look_if_quiet(session: Session, task: Task, run: Run, at: datetime) -> None
     limits, quiet = session.agents.limits, run.quiet
     silent = at - run.silent_since if run.silent_since else timedelta()
     if limits.quiet_seconds and silent >= timedelta(seconds=limits.quiet_seconds):
-        _want_look(task, LookFor.DECIDE if quiet.asked else LookFor.ASK)
+        _request_look(task, LookFor.DECIDE if quiet.asked else LookFor.ASK)
     elif limits.long_seconds:
         # twice as long each time before a person is asked again
         due = timedelta(seconds=limits.long_seconds) * 2**quiet.times_long
         if at - run.started_at - timedelta(seconds=run.waited) >= due:
-            _want_look(task, LookFor.LONG)
+            _request_look(task, LookFor.LONG)
 
 
-def _want_look(task: Task, what: LookFor) -> None:
+def _request_look(task: Task, what: LookFor) -> None:
     if run := task.run:
         update_quiet(task, run.quiet, look=what, looks=run.quiet.looks + 1)
 
 
-def looked_in(session: Session, event: LookedIn | OrderFailed) -> Iterator[Deed]:
+def take_look_result(session: Session, event: LookedIn | OrderFailed) -> Iterator[Deed]:
     """Take the result of looking in: the agent was asked and git was checked, or neither was possible."""
     task = (
         session.task_of_run(event.run_id)
@@ -336,10 +336,10 @@ def quiet_pressed(session: Session, event: Pressed) -> Iterator[Deed]:
             yield from close_quiet_card(
                 task, messages.decided("Taken as done; I look at what is there", event)
             )
-            yield from _taken_as_done(task, event)
+            yield from _end_as_finished(task, event)
         case Verb.NUDGE:
             yield from close_quiet_card(task, messages.decided("Asked again", event))
-            _want_look(task, LookFor.NUDGE)
+            _request_look(task, LookFor.NUDGE)
         case _:
             yield from close_quiet_card(task, messages.decided("Stopped", event))
             yield StopRun(run_id=run.id)
@@ -355,7 +355,7 @@ def _card_is_open(task: Task, run: Run, number: str) -> bool:
     return asked and task.state is TaskState.RUNNING and not task.taken_by
 
 
-def _taken_as_done(task: Task, event: Happening) -> Iterator[Deed]:
+def _end_as_finished(task: Task, event: EventBase) -> Iterator[Deed]:
     """Treat the run as finished. Its work is examined once none of its processes is alive."""
     if run := task.run:
         yield StopRun(run_id=run.id)
@@ -381,10 +381,10 @@ HANDED_BACK = (
 
 
 def decide_takeover(session: Session, event: Commanded) -> Iterator[Deed]:
-    task = _task_meant(session, event.command.argument)
+    task = _find_task(session, event.command.argument)
     if task is None:
         which = ", ".join(t.key for t in _candidates(session, event.command.word)) or "none"
-        yield messages.privately(
+        yield messages.private_reply(
             event, f"Which task? {event.command.word} T001. It can be: {which}."
         )
     elif event.command.word is Word.TAKEOVER:
@@ -393,7 +393,7 @@ def decide_takeover(session: Session, event: Commanded) -> Iterator[Deed]:
         yield from _hand_back(session, task, event)
 
 
-def _task_meant(session: Session, argument: str) -> Task | None:
+def _find_task(session: Session, argument: str) -> Task | None:
     """Return the task with this key or label."""
     wanted = argument.lower()
     return next(
@@ -425,7 +425,7 @@ def _take_over(session: Session, task: Task, event: Commanded) -> Iterator[Deed]
     run = task.run
     if task not in _candidates(session, Word.TAKEOVER) or run is None or not run.attach:
         why = f"{task.taken_by} has it already." if task.taken_by else "Its agent is not at work."
-        yield messages.privately(event, f"{task.key} cannot be taken over: {why}")
+        yield messages.private_reply(event, f"{task.key} cannot be taken over: {why}")
         return
     yield from dialog_cards.close_quiet_card(task, messages.decided("Taken over", event))
     run = task.run or run
@@ -448,7 +448,7 @@ def _take_over(session: Session, task: Task, event: Commanded) -> Iterator[Deed]
 
 def _hand_back(session: Session, task: Task, event: Commanded) -> Iterator[Deed]:
     if not task.taken_by:
-        yield messages.privately(event, f"{task.key} is not taken over.")
+        yield messages.private_reply(event, f"{task.key} is not taken over.")
         return
     task.taken_by = ""
     task.next_run.instructions = HANDED_BACK

@@ -26,7 +26,7 @@ RETRY_AFTER = 2.0
 async def watch_dialogs(
     world: World, order: AwaitRun, run: Run, tell: Callable[[Event], None]
 ) -> None:
-    gone = asyncio.create_task(_gone_unless_seen(world, order, run, tell))
+    gone = asyncio.create_task(_close_unless_seen(world, order, run, tell))
     try:
         while True:
             try:
@@ -55,22 +55,22 @@ async def _watch_once(
                 event = DialogClosed(**mark, answers=order.key, run_id=run.id)
             else:
                 event = DialogOpened(**mark, answers=order.key, run_id=run.id, dialog=dialog)
-            await _tell_until_kept(world, tell, event)
+            await _tell_until_saved(world, tell, event)
 
 
-async def _gone_unless_seen(
+async def _close_unless_seen(
     world: World, order: AwaitRun, run: Run, tell: Callable[[Event], None]
 ) -> None:
     # A dialog that was answered in the pane while the bot was down is never seen to disappear.
     if run.dialog is None:
         return
     await world.clock.sleep(SEEN_AGAIN_WITHIN)
-    await _tell_until_kept(
+    await _tell_until_saved(
         world, tell, DialogClosed(**world.mark(), answers=order.key, run_id=run.id)
     )
 
 
-async def _tell_until_kept(world: World, tell: Callable[[Event], None], event: Event) -> None:
+async def _tell_until_saved(world: World, tell: Callable[[Event], None], event: Event) -> None:
     # With a full disk the event is saved once there is room again: the dialog is not reported a second time.
     while True:
         try:

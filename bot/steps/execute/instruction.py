@@ -44,9 +44,9 @@ _COMMITTED = "When everything is committed, say in two sentences what you did, t
 _ENDS = {
     TaskType.INVESTIGATION: "When the report is written, say its answer in a few sentences, then quit (q)."
 }
-MOST_REPORTED = 8_000
+MAX_REPORT_CHARS = 8_000
 """Characters of a report that are passed to tasks which build on it."""
-NOTICING = """## What you notice on the way
+OBSERVATION_NOTE = """## What you notice on the way
 It is no part of your task, and there need not be anything: should you see something others ought to know (a bug elsewhere,
 code that stands there twice, instructions that contradict each other), append it to the file
 {notebook}
@@ -61,22 +61,28 @@ COMPLEX_FROM = 600
 
 
 def instruction(
-    session: Session, task: Task, run: Run, *, marked: bool, notebook: str = "", report: str = ""
+    session: Session,
+    task: Task,
+    run: Run,
+    *,
+    needs_marker: bool,
+    notebook: str = "",
+    report: str = "",
 ) -> str:
     """Return the whole prompt of one run.
 
     `needs_marker`: its CLI must print the end marker. `notebook`: the file for what the agent notices. `report`: the
     file for the result of an investigation.
     """
-    parts = [*_task_part(task), *_last_try(run), *_found_before(session, task)]
+    parts = [*_task_part(task), *_previous_attempt(run), *_investigation_reports(session, task)]
     parts += [*_working_rules(session, task), *_decisions_taken(session)]
     if is_complex(task):
-        parts += _surroundings(session, task)
-    parts += _how_to_end(task, run, marked=marked)
+        parts += _complex_task_context(session, task)
+    parts += _how_to_end(task, run, needs_marker=needs_marker)
     text = _without_paths(session, task, "\n\n".join(part for part in parts if part))
     # these paths are no secret: they are outside of every checkout
     text = text.replace(f"\n{REPORT_FILE}\n", f"\n{report}\n", 1)
-    noticing = NOTICING.format(notebook=notebook) if notebook else ""
+    noticing = OBSERVATION_NOTE.format(notebook=notebook) if notebook else ""
     before, ending, after = text.rpartition(HOW_TO_END)
     return f"{before}{noticing}{ending}{after}\n"
 
@@ -105,7 +111,7 @@ def _task_part(task: Task) -> Iterator[str]:
         yield "## Files it is about\n" + "\n".join(f"- {file}" for file in task.files)
 
 
-def _last_try(run: Run) -> Iterator[str]:
+def _previous_attempt(run: Run) -> Iterator[str]:
     if run.feedback:
         yield f"## What came of the last try\n{run.feedback}"
 
@@ -142,7 +148,7 @@ def _decisions_taken(session: Session) -> Iterator[str]:
         )
 
 
-def _surroundings(session: Session, task: Task) -> Iterator[str]:
+def _complex_task_context(session: Session, task: Task) -> Iterator[str]:
     """Yield what only the agent of a complex task needs to know."""
     others = [other for other in session.tasks if other.id != task.id]
     if others:
@@ -153,17 +159,17 @@ def _surroundings(session: Session, task: Task) -> Iterator[str]:
         yield f"The whole plan is in {session.plan.spec.directory}/ (spec.md, plan.md, tasks.md)."
 
 
-def _found_before(session: Session, task: Task) -> Iterator[str]:
+def _investigation_reports(session: Session, task: Task) -> Iterator[str]:
     """Yield the reports of investigations that the task depends on."""
     for other in filter(None, map(session.task, task.dependencies)):
         if other.type is TaskType.INVESTIGATION and other.report:
-            report = shortened(other.report.strip(), MOST_REPORTED)
+            report = shortened(other.report.strip(), MAX_REPORT_CHARS)
             yield f"## What {other.key} ({other.name}) has found\n{report}"
 
 
-def _how_to_end(task: Task, run: Run, *, marked: bool) -> Iterator[str]:
+def _how_to_end(task: Task, run: Run, *, needs_marker: bool) -> Iterator[str]:
     yield f"{HOW_TO_END}\n{_ENDS.get(task.type, _COMMITTED)}"
-    if marked:
+    if needs_marker:
         yield (
             "As your very last line print the word GWT_TASK_DONE followed directly, without a space, "
             f"by a hyphen and these eight characters: {run.nonce}"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from bot.core import naming
 from bot.core.actions import Deed
-from bot.core.events import Happening, MergedLocally, OrderFailed, TaskReplanned
+from bot.core.events import EventBase, MergedLocally, OrderFailed, TaskReplanned
 from bot.core.session import Session
 from bot.core.spec_kit.drafts import TaskType
 from bot.core.states import TaskState
@@ -52,7 +52,7 @@ def _replace(
     added = [_part(session, task, ids, n, one, event) for n, one in enumerate(smaller)]
     task.become(TaskState.REPLACED)
     task.replaced_by = tuple(ids)
-    ship.task_gone(session, task)
+    ship.release_branch_of(session, task)
     place = session.tasks.index(task)
     session.tasks[place + 1 : place + 1] = added
     for other in session.tasks:
@@ -65,12 +65,12 @@ def _replace(
 
 
 def _part(
-    session: Session, task: Task, ids: list[str], n: int, one: SmallerTask, event: Happening
+    session: Session, task: Task, ids: list[str], n: int, one: SmallerTask, event: EventBase
 ) -> Task:
     """Return one part. It serves the whole task's requirements and inherits its count of splits, which is limited."""
     return Task(
         id=ids[n],
-        key=_key(_highest(session) + n + 1),
+        key=_key(_highest_number(session) + n + 1),
         number=max(other.number for other in session.tasks) + n + 1,
         name=one.name,
         description=_part_description(task, one),
@@ -92,14 +92,14 @@ def _part(
 
 def next_key(session: Session) -> str:
     """Return the key after the highest one."""
-    return _key(_highest(session) + 1)
+    return _key(_highest_number(session) + 1)
 
 
 def _key(number: int) -> str:
     return f"T{number:03d}"
 
 
-def _highest(session: Session) -> int:
+def _highest_number(session: Session) -> int:
     # Includes the tasks of a pending change: users see them under these keys.
     planned = session.change.drafts if session.change else ()
     return max((_number(one.key) for one in (*session.tasks, *planned)), default=0)
@@ -125,12 +125,12 @@ def _part_description(task: Task, one: SmallerTask) -> str:
 # Finished branches conflict, and no agent is left that could resolve it: a new task does.
 
 
-def may_integrate(session: Session) -> bool:
+def may_add_integration(session: Session) -> bool:
     """Whether such a task may be created: only once. If branches still conflict, a person has to look."""
     return not any(task.type is TaskType.INTEGRATION for task in session.tasks)
 
 
-def integrate(session: Session, event: MergedLocally) -> Iterator[Deed]:
+def add_integration_task(session: Session, event: MergedLocally) -> Iterator[Deed]:
     """Add a task that depends on all finished ones, so that their branches are merged into its own and its agent
     resolves the conflicts.
     """

@@ -14,7 +14,7 @@ from functools import partial
 
 from bot.core import naming
 from bot.core.actions import ChooseStep, Deed
-from bot.core.events import CollisionsSeen, Happening, OrderFailed, StepChosen
+from bot.core.events import CollisionsSeen, EventBase, OrderFailed, StepChosen
 from bot.core.git import Collision
 from bot.core.runs import Run, Why
 from bot.core.session import Session
@@ -39,7 +39,7 @@ OTHER_AGENT = "agent:"
 MAX_REPLANS = 3
 
 
-def may_be_cut(session: Session, task: Task) -> bool:
+def may_be_split(session: Session, task: Task) -> bool:
     """Whether the task may be split.
 
     A task and its parts may be split three times in total, but never if users have seen its pull request or others
@@ -62,13 +62,13 @@ def other_agents(session: Session, task: Task) -> Iterator[Option]:
 
 
 def offer_steps(
-    session: Session, task: Task, event: Happening, kind: str, happened: str, *options: Option
+    session: Session, task: Task, event: EventBase, kind: str, happened: str, *options: Option
 ) -> Iterator[Deed]:
     """Ask which step to take after something happened to a task; take it at once if there is only one.
 
     `kind` names the event in one word for the task's history.
     """
-    if reason := why_in_circles(task.past_choices, kind, happened):
+    if reason := why_stuck(task.past_choices, kind, happened):
         yield from blocked.block(session, task, f"{happened} {reason}", event)
         return
     id = f"{task.id}:{len(task.runs)}.{len(task.checks)}:{kind}"
@@ -82,13 +82,13 @@ def step_chosen(session: Session, event: StepChosen | OrderFailed) -> Iterator[D
     """Take the chosen option, or the default if the choice is not valid."""
     wanted = event.option if isinstance(event, StepChosen) else ""
     for task in session.tasks:
-        if task.choice and _answers(event, task.choice):
+        if task.choice and _is_reply_to(event, task.choice):
             yield from _chosen_for(session, task, task.choice, wanted, event)
-    if session.execution.choice and _answers(event, session.execution.choice):
+    if session.execution.choice and _is_reply_to(event, session.execution.choice):
         _set_order(session, session.execution.choice, wanted)
 
 
-def _answers(event: StepChosen | OrderFailed, step: Step) -> bool:
+def _is_reply_to(event: StepChosen | OrderFailed, step: Step) -> bool:
     return event.answers == ChooseStep(step_id=step.id).key
 
 
@@ -106,7 +106,7 @@ def _no_answer(why: str) -> str:
 
 
 def _take_option(
-    session: Session, task: Task, step: Step, option: Option, reason: str, event: Happening
+    session: Session, task: Task, step: Step, option: Option, reason: str, event: EventBase
 ) -> Iterator[Deed]:
     task.past_choices = (*task.past_choices[:-1], f"{_kind(step)}>{option.id}: {step.happened}")
     if option.id == ASK.id:
@@ -159,18 +159,18 @@ def _failure_output(task: Task, run: Run | None) -> str:
     return run.message if run else ""
 
 
-def start_tasks(session: Session, event: Happening) -> None:
+def start_tasks(session: Session, event: EventBase) -> None:
     """Set tasks ready whose dependencies are done, and start those that may start, as many at once as the plan says."""
     if not (session.queue.has_place and session.status is Status.ACTIVE):
         return
     for task in session.in_state(TaskState.PENDING):
         if plan.dependencies_done(session, task):
             task.become(TaskState.READY)
-    ready = _in_order(session, session.in_state(TaskState.READY))
+    ready = _preferred_first(session, session.in_state(TaskState.READY))
     waiting = [*session.in_state(TaskState.NEEDS_CONTINUATION), *ready]
     waiting = list(without_overlap(session, filter(partial(_can_start, session), waiting)))
     room = session.plan.parallelism - len(session.in_state(TaskState.RUNNING, TaskState.VERIFYING))
-    if room > 0 and _is_a_choice(session, waiting, room):
+    if room > 0 and _needs_choice(session, waiting, room):
         _ask_which_first(session, waiting, event)
         waiting = [task for task in waiting if task.state is TaskState.NEEDS_CONTINUATION]
     elif session.execution.choice and len(waiting) <= room:
@@ -182,16 +182,16 @@ def start_tasks(session: Session, event: Happening) -> None:
 def _can_start(session: Session, task: Task) -> bool:
     if task.workspace is None or task.taken_by or task.base_to_merge:
         return False
-    return plan.may_begin(session, task) and not plan.account_is_empty(session, task)
+    return plan.may_start(session, task) and not plan.is_account_exhausted(session, task)
 
 
-def _in_order(session: Session, ready: list[Task]) -> list[Task]:
+def _preferred_first(session: Session, ready: list[Task]) -> list[Task]:
     """Return the preferred tasks first, the others in the order of the plan."""
     order = {id: place for place, id in enumerate(session.execution.preferred)}
     return sorted(ready, key=lambda task: order.get(task.id, len(order)))
 
 
-def _is_a_choice(session: Session, waiting: list[Task], room: int) -> bool:
+def _needs_choice(session: Session, waiting: list[Task], room: int) -> bool:
     """Whether more tasks may start than there is room for, and which of them is undecided."""
     ready = [task for task in waiting if task.state is TaskState.READY]
     resumed = len(waiting) - len(ready)
@@ -199,7 +199,7 @@ def _is_a_choice(session: Session, waiting: list[Task], room: int) -> bool:
     return len(ready) > room - resumed > 0 and bool(undecided)
 
 
-def _ask_which_first(session: Session, waiting: list[Task], event: Happening) -> None:
+def _ask_which_first(session: Session, waiting: list[Task], event: EventBase) -> None:
     ready = [task for task in waiting if task.state is TaskState.READY]
     options = [Option(id=task.key, says=f"Start {task.key} {task.name} first.") for task in ready]
     if session.plan.parallelism < session.agents.most_at_once:
@@ -227,7 +227,7 @@ def _set_order(session: Session, step: Step, choice: str) -> None:
     session.execution.preferred = (*known, *(ids[key] for key in wanted if key in ids))
 
 
-def _start(session: Session, task: Task, event: Happening) -> None:
+def _start(session: Session, task: Task, event: EventBase) -> None:
     """Add a new run with all its names, before anything of it exists."""
     former = task.run
     number = len(task.runs) + 1
@@ -247,7 +247,7 @@ def _start(session: Session, task: Task, event: Happening) -> None:
             feedback=_whole_feedback(task),
             nonce=naming.derived_nonce(session.id, run_id),
             started_at=event.at,
-            auto_flag=flags_of(session, agent) or None,
+            auto_flag=approved_flags(session, agent) or None,
         )
     )
     task.become(TaskState.RUNNING)
@@ -265,7 +265,7 @@ def _whole_feedback(task: Task) -> str:
     return "\n\n".join(part for part in (first, told) if part)
 
 
-def flags_of(session: Session, agent: str) -> str:
+def approved_flags(session: Session, agent: str) -> str:
     """Return the flags with which a person has approved the agent."""
     return (
         session.agents.flags
@@ -279,15 +279,15 @@ def flags_of(session: Session, agent: str) -> str:
 
 MOST_STEPS = 12
 REMEMBERED = MOST_STEPS
-WINDOW = 3
-OWN_BOUND = frozenset({"check_failed"})
+REPEAT_LIMIT = 3
+COUNTED_ELSEWHERE = frozenset({"check_failed"})
 """Events that may repeat in the same words, because another limit counts them."""
 ALIKE_FROM = 0.8
 MOST_COMPARED = 600
 """Characters of a description that are compared."""
 
 
-def why_in_circles(past: Sequence[str], kind: str, happened: str) -> str:
+def why_stuck(past: Sequence[str], kind: str, happened: str) -> str:
     """Return why no further step is taken, in a sentence; empty if the task may go on.
 
     Entries of `past` look like `kind>choice: what happened`.
@@ -296,8 +296,8 @@ def why_in_circles(past: Sequence[str], kind: str, happened: str) -> str:
         return f"These are {MOST_STEPS} steps already."
     if _repeats([*(_pattern(entry) for entry in past), kind]):
         return "The same has happened in the same order before."
-    if kind not in OWN_BOUND and _said_before(past, kind, happened):
-        return f"The same has happened {WINDOW} times."
+    if kind not in COUNTED_ELSEWHERE and _said_before(past, kind, happened):
+        return f"The same has happened {REPEAT_LIMIT} times."
     return ""
 
 
@@ -313,8 +313,8 @@ def _repeats(kinds: Sequence[str]) -> bool:
 
 def _said_before(past: Sequence[str], kind: str, happened: str) -> bool:
     same = [entry.partition(": ")[2] for entry in past if _pattern(entry) == kind]
-    window = [*same, happened][-WINDOW:]
-    if len(window) < WINDOW:
+    window = [*same, happened][-REPEAT_LIMIT:]
+    if len(window) < REPEAT_LIMIT:
         return False
     return all(_ratio(one, happened) >= ALIKE_FROM for one in window[:-1])
 
@@ -363,7 +363,7 @@ def _same_path(one: str, two: str) -> bool:
     return one == two or inside or fnmatchcase(one, two) or fnmatchcase(two, one)
 
 
-def collisions_seen(session: Session, event: CollisionsSeen) -> Iterator[Deed]:
+def report_conflicts(session: Session, event: CollisionsSeen) -> Iterator[Deed]:
     """Report new conflicts between branches, each pair once."""
     known = {_pair(collision) for collision in session.execution.collisions}
     new = [collision for collision in event.collisions if _pair(collision) not in known]
@@ -390,7 +390,7 @@ def _pair(collision: Collision) -> frozenset[str]:
 
 # Another agent is offered after two failures; the first one goes on meanwhile.
 
-FAILURES = 2
+FAILURES_BEFORE_OFFER = 2
 """Failed runs or tests before another agent is offered."""
 
 
@@ -399,7 +399,7 @@ def offer_other_agent(session: Session, task: Task) -> Iterator[Deed]:
     counted = task.counters
     failures = max(counted.failed_runs, counted.failed_checks)
     others = other_agent_choices(session, task)
-    if failures != FAILURES or not others or task.state not in plan.MOVING:
+    if failures != FAILURES_BEFORE_OFFER or not others or task.state not in plan.MOVING:
         return
     agent = task.agent or session.agents.default
     yield messages.problem(

@@ -19,13 +19,13 @@ from bot.core.states import TaskState
 from bot.core.task import Acceptance, SmallerTask, Step, Task
 from bot.core.text import cut
 from bot.core.world import World
-from bot.steps.asking import Answer, ResultFields, SessionPrompt, parsed
+from bot.steps.asking import ModelReply, ResultFields, SessionPrompt, json_parser
 from bot.steps.prompt_data import (
     ReplyText,
     Sentence,
     ShortLine,
-    basics,
     check_data,
+    common_data,
     document_excerpts,
     shortened,
     task_plans,
@@ -36,7 +36,7 @@ from bot.steps.prompt_data import (
 HISTORY = 20
 
 
-class StepReply(Answer):
+class StepReply(ModelReply):
     """`choice` is empty if the model gave no valid reply."""
 
     choice: str
@@ -74,7 +74,7 @@ class NextStepPrompt(
 
     def data(self) -> dict[str, object]:
         session, step, task = self.session, self.step, self.task
-        return basics(session) | {
+        return common_data(session) | {
             "happened": shortened(step.happened, token_share(session, 6)),
             "options": [option.model_dump() for option in step.options],
             "default": step.default,
@@ -84,7 +84,7 @@ class NextStepPrompt(
         }
 
     def read(self, text: str) -> StepReply:
-        found = parsed(StepReply, text)
+        found = json_parser(StepReply, text)
         if self.step.option(found.choice) is None:
             known = ", ".join(option.id for option in self.step.options)
             raise ValueError(f"choice: {found.choice!r} is none of {known}")
@@ -122,7 +122,7 @@ MOST_FILES = 50
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
-class Proposed(Answer):
+class ProposedTask(ModelReply):
     """A proposed task. The numbers in `after` start at 1."""
 
     name: ShortLine = Field(min_length=1)
@@ -133,8 +133,8 @@ class Proposed(Answer):
     after: list[int] = Field(default_factory=list[int], max_length=30)
 
 
-def checked_tasks(
-    proposed: Sequence[Proposed], criterion: Callable[[int, int, str], Acceptance]
+def validated_tasks(
+    proposed: Sequence[ProposedTask], criterion: Callable[[int, int, str], Acceptance]
 ) -> tuple[SmallerTask, ...]:
     """Return the proposed tasks.
 
@@ -161,7 +161,7 @@ def checked_tasks(
     )
 
 
-def _ordered(proposed: Sequence[Proposed]) -> list[int]:
+def _ordered(proposed: Sequence[ProposedTask]) -> list[int]:
     """Return the positions in the given order, as far as dependencies allow.
 
     Raises ValueError for unknown or circular ones.
@@ -208,8 +208,8 @@ def task_texts(tasks: Sequence[SmallerTask]) -> str:
 FEWEST, MOST = 2, 5
 
 
-class ReplanReply(Answer):
-    tasks: list[Proposed] = Field(min_length=FEWEST, max_length=MOST)
+class ReplanReply(ModelReply):
+    tasks: list[ProposedTask] = Field(min_length=FEWEST, max_length=MOST)
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,7 @@ class ReplanPrompt(
     def data(self) -> dict[str, object]:
         session, task = self.session, self.task
         planned = (one for one in session.tasks if one.state is not TaskState.REPLACED)
-        return basics(session) | {
+        return common_data(session) | {
             "task": _task_to_cut(session, task),
             "why": shortened(self.why, token_share(session, 6)),
             "commits": [commit.subject for commit in task.commits[:50]],
@@ -245,9 +245,9 @@ class ReplanPrompt(
         }
 
     def read(self, text: str) -> tuple[SmallerTask, ...]:
-        found = parsed(ReplanReply, text)
-        _require_all(self.task, found.tasks)
-        return checked_tasks(found.tasks, lambda at, n, said: _criterion(self.task, at, n, said))
+        found = json_parser(ReplanReply, text)
+        _require_all_criteria(self.task, found.tasks)
+        return validated_tasks(found.tasks, lambda at, n, said: _criterion(self.task, at, n, said))
 
     def fallback(self) -> tuple[SmallerTask, ...]:
         return ()
@@ -270,7 +270,7 @@ def _task_to_cut(session: Session, task: Task) -> dict[str, object]:
     }
 
 
-def _require_all(task: Task, proposed: list[Proposed]) -> None:
+def _require_all_criteria(task: Task, proposed: list[ProposedTask]) -> None:
     """Raise ValueError if the split loses an acceptance criterion."""
     said = {text.casefold() for one in proposed for text in one.acceptance}
     lost = [one.id for one in task.acceptance if not said & _criterion_names(one)]

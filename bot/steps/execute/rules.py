@@ -23,7 +23,7 @@ from bot.core.actions import (
     TakeInBase,
     WaitUntil,
 )
-from bot.core.cards import Decided
+from bot.core.cards import CardDecision
 from bot.core.choices import Verb
 from bot.core.events import (
     BaseChecked,
@@ -37,7 +37,7 @@ from bot.core.events import (
     DialogOpened,
     DocumentsCommitted,
     Event,
-    Happening,
+    EventBase,
     LookedIn,
     NameTaken,
     OrderFailed,
@@ -94,13 +94,13 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:
     if change_under_way and change.concerns(session, event):
         yield from change.decide(session, change_under_way, event)
     else:
-        yield from _heard(session, event)
-    yield from pull_feedback.attend(session, event)
+        yield from _message_received(session, event)
+    yield from pull_feedback.handle_feedback(session, event)
     blocked.free_dependents(session)
     next_step.start_tasks(session, event)
     pressed = isinstance(event, Pressed) and event.verb in pull_requests.VERBS
     if pressed or isinstance(event, _ABOUT_PULLS):
-        yield from pull_cards.card(session)
+        yield from pull_cards.pulls_card(session)
     if plan.all_settled(session) and session.change is None:
         session.enter(Phase.FINISHING)
         yield from finish.begin(session, event)
@@ -108,10 +108,10 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:
         yield messages.status(session, event.at)
 
 
-def _heard(session: Session, event: Event) -> Iterator[Deed]:
+def _message_received(session: Session, event: Event) -> Iterator[Deed]:
     match event:
         case LookedIn() | OrderFailed(what="look_in"):
-            yield from dialogs.looked_in(session, event)
+            yield from dialogs.take_look_result(session, event)
         case Result():
             yield from _result(session, event)
         case Pressed():
@@ -119,10 +119,10 @@ def _heard(session: Session, event: Event) -> Iterator[Deed]:
         case Ticked(tails=tails, anew=anew):
             yield from limits.check_work_time(session, event)
             limits.note_silence(session, event)
-            yield from dialogs.look_for_quiet(session, event)
+            yield from dialogs.check_silence(session, event)
             yield messages.status(session, event.at, tails, anew=anew)
         case CollisionsSeen():
-            yield from next_step.collisions_seen(session, event)
+            yield from next_step.report_conflicts(session, event)
         case Said(text=text):
             yield from talk.message_heard(session, event, text)
         case _:
@@ -136,7 +136,7 @@ def _result(session: Session, event: Result) -> Iterator[Deed]:  # noqa: C901 - 
         case RunStarted():
             _started(session, event)
         case SettingsChanged():
-            yield from blocked.not_started(session, event)
+            yield from blocked.block_for_changed_settings(session, event)
         case RunEnded():
             yield from run_ended(session, event)
         case DialogOpened() | DialogClosed() | DialogAnswered() | OrderFailed(what="answer_dialog"):
@@ -166,7 +166,7 @@ def _result(session: Session, event: Result) -> Iterator[Deed]:  # noqa: C901 - 
         case BaseSeen() | OrderFailed(what="look_at_base"):
             yield from moved_base.decide(session, event)
         case OrderFailed():
-            yield from blocked.hold_refused(session, event)
+            yield from blocked.block_refused(session, event)
         case _:
             pass
 
@@ -208,13 +208,13 @@ def _place_or_workspace(
     event: PlaceGranted | PlaceAwaited | BranchesListed | NameTaken | WorkspaceReady,
 ) -> None:
     match event:
-        case PlaceGranted() | PlaceAwaited() if not _answers_this_wait(session, event):
+        case PlaceGranted() | PlaceAwaited() if not _is_current_wait(session, event):
             return
         case PlaceGranted():
             session.queue.has_place, session.queue.position = True, None
             if session.status is Status.QUEUED:
                 session.become(Status.ACTIVE)
-            moved_base.look_before_start(session, event.at)
+            moved_base.require_base_check(session, event.at)
         case PlaceAwaited(position=position, waiting=waiting):
             session.queue.position, session.queue.waiting = position or None, waiting
         case BranchesListed(names=names):
@@ -222,13 +222,13 @@ def _place_or_workspace(
         case NameTaken(task_id=task_id, branch=branch):
             task = session.task(task_id)
             if task and task.workspace and task.workspace.branch == branch:
-                plan.separate_branches(session, task)
+                plan.detach_shared_branches(session, task)
                 task.workspace = _workspace(session, task, event, _taken_names(session) | {branch})
         case WorkspaceReady():
             _workspace_ready(session, event)
 
 
-def _answers_this_wait(session: Session, event: PlaceGranted | PlaceAwaited) -> bool:
+def _is_current_wait(session: Session, event: PlaceGranted | PlaceAwaited) -> bool:
     # A slot that was granted before a stop is no longer held.
     since = session.queue.since
     return since is not None and event.answers == HoldPlace(since=since).key
@@ -240,7 +240,7 @@ def _taken_names(session: Session) -> set[str]:
     return own | ({session.plan.spec.workspace.branch} if session.plan.spec else set())
 
 
-def _name_workspaces(session: Session, event: Happening, existing: set[str]) -> None:
+def _name_workspaces(session: Session, event: EventBase, existing: set[str]) -> None:
     # Names are saved before anything is created, so that a repetition uses the same ones.
     for task in session.tasks:
         if task.workspace is None and task.state not in plan.SETTLED:
@@ -248,7 +248,7 @@ def _name_workspaces(session: Session, event: Happening, existing: set[str]) -> 
             task.workspace = plan.workspace_for(session, task) or own
 
 
-def _workspace(session: Session, task: Task, event: Happening, taken: set[str]) -> Workspace:
+def _workspace(session: Session, task: Task, event: EventBase, taken: set[str]) -> Workspace:
     fallback = (
         f"{session.plan.spec.id[5:] if session.plan.spec else session.short}-{task.key.lower()}"
     )
@@ -293,10 +293,10 @@ def run_ended(session: Session, event: RunEnded) -> Iterator[Deed]:
     if task is None or task.run is None or not task.run.alive:
         return
     if task.run.dialog:
-        gone = Decided(what="Its agent has ended", by="the pane", at=event.at)
+        gone = CardDecision(what="Its agent has ended", by="the pane", at=event.at)
         yield from dialog_cards.close_dialog(task, task.run, gone)
     yield from dialog_cards.close_quiet_card(
-        task, Decided(what="It has ended", by="the agent", at=event.at)
+        task, CardDecision(what="It has ended", by="the agent", at=event.at)
     )
     task.update_run(_ended_run(task.run, event))
     task.note_evidence(event.evidence)
@@ -307,7 +307,7 @@ def run_ended(session: Session, event: RunEnded) -> Iterator[Deed]:
     if end.outcome is Outcome.FINISHED:
         task.become(TaskState.VERIFYING)
     elif end.limit:
-        yield from limits.account_empty(session, task, event, end.limit)
+        yield from limits.wait_for_account(session, task, event, end.limit)
     else:
         yield from _run_failed(session, task, event)
 
@@ -387,7 +387,7 @@ def _due_with_place(session: Session) -> Iterator[Order]:
         yield ChooseStep(step_id=session.execution.choice.id)
     if test_command.base_check_wanted(session):
         yield CheckBase(
-            commit=session.repository.base_commit, command=test_command.at_base(session)
+            commit=session.repository.base_commit, command=test_command.for_base(session)
         )
     for task in session.tasks:
         match task.state:
@@ -433,20 +433,20 @@ def _due_for_run(session: Session, task: Task, run: Run) -> Iterator[Order]:
             yield LookIn(task_id=task.id, run_id=run.id, number=number, ask=ask)
         if run.reply:
             yield AnswerDialog(task_id=task.id, run_id=run.id, number=run.dialogs)
-    elif is_prepared(session, task):
+    elif is_workspace_prepared(session, task):
         if not test_command.base_check_wanted(session):
             yield StartRun(task_id=task.id, run_id=run.id)
-    elif plan.may_begin(session, task):
+    elif plan.may_start(session, task):
         yield PrepareWorkspace(task_id=task.id, run_id=run.id)
 
 
-def is_prepared(session: Session, task: Task) -> bool:
+def is_workspace_prepared(session: Session, task: Task) -> bool:
     """Whether the worktree exists and the work of every dependency is merged into it (or left to the agent to merge)."""
     workspace = task.workspace
-    return bool(workspace and workspace.ready) and not unmerged(session, task)
+    return bool(workspace and workspace.ready) and not unmerged_dependencies(session, task)
 
 
-def unmerged(session: Session, task: Task) -> list[Task]:
+def unmerged_dependencies(session: Session, task: Task) -> list[Task]:
     """Return the dependencies whose branch is not merged into the task's branch yet."""
     merged = task.workspace.merged if task.workspace else ()
     predecessors = (session.task(id) for id in task.dependencies)

@@ -39,20 +39,20 @@ from bot.core.task import Task, Workspace
 from bot.core.world import World, performs, performs_telling
 from bot.steps.dialogs.work import watch_dialogs
 from bot.steps.execute.instruction import instruction
-from bot.steps.execute.next_step import flags_of
-from bot.steps.execute.rules import unmerged
+from bot.steps.execute.next_step import approved_flags
+from bot.steps.execute.rules import unmerged_dependencies
 from bot.steps.repository_state import settings_changed
 from bot.steps.workspaces import (
     dependencies_changed,
     explain_taken,
-    finished_commit,
     keep_evidence,
     set_up,
     task_and_run,
+    verified_commit,
 )
 
 log = logging.getLogger("agent.sub")
-SCREEN = 60
+SCREEN_LINES = 60
 """Lines of a pane that are searched for an agent's last words."""
 LONGEST_SLEEP = 60.0
 """Seconds per sleep: the wall clock may be changed meanwhile."""
@@ -82,22 +82,22 @@ async def prepare_workspace(
             task_id=task.id,
             branch=workspace.branch,
         )
-    return await _with_predecessors(world, session, order, task, workspace)
+    return await _merge_dependencies(world, session, order, task, workspace)
 
 
-async def _with_predecessors(
+async def _merge_dependencies(
     world: World, session: Session, order: PrepareWorkspace, task: Task, workspace: Workspace
 ) -> WorkspaceReady:
     # A conflict is left to the task's own agent, which knows both sides best.
     conflicts: tuple[str, ...] = ()
     conflicting = ""
     merged, outdated = [*workspace.merged], not workspace.ready
-    for predecessor in unmerged(session, task):
+    for predecessor in unmerged_dependencies(session, task):
         if predecessor.workspace and not conflicts:
             branch = predecessor.workspace.branch
             message = f"chore: merge {predecessor.key} ({branch})"
             plan = session.plan.spec.directory if session.plan.spec else ""
-            commit = finished_commit(predecessor)
+            commit = verified_commit(predecessor)
             outcome = await world.worktrees.merge(workspace.path, commit, message, plan=plan)
             conflicts = outcome.conflicts
             conflicting = predecessor.id if conflicts else ""
@@ -125,7 +125,7 @@ async def start_run(
     """Start the agent. Idempotent: the pane is named after the run, and an ended run is not started again."""
     task, run, workspace = task_and_run(session, order.run_id)
     await _require_worktree(world, task, workspace)
-    await _end_earlier(world, task, run)
+    await _stop_earlier_runs(world, task, run)
     _require_approved_flags(world, session, run)
     _require_sandbox(world, session)
     if changed := await settings_changed(world, session, order.key, task, run, workspace):
@@ -135,7 +135,7 @@ async def start_run(
     kept = world.registrar.registry is not None
     notebook = world.panes.notebook(run.name) if kept else ""
     report = world.panes.report(run.name)
-    told = instruction(session, task, run, marked=marked, notebook=notebook, report=report)
+    told = instruction(session, task, run, needs_marker=marked, notebook=notebook, report=report)
     prompt = world.masker.mask(told)
     launch = await world.agents.launch(
         run.agent,
@@ -162,7 +162,7 @@ async def start_run(
 def _require_approved_flags(world: World, session: Session, run: Run) -> None:
     # The settings may have changed since somebody approved how agents are started.
     let = run.agent == session.agents.default or run.agent in session.agents.allowed
-    if not let or world.agents.flags(run.agent) != flags_of(session, run.agent):
+    if not let or world.agents.flags(run.agent) != approved_flags(session, run.agent):
         raise Refused(
             f"{run.agent} would be started with other flags than were approved: {world.agents.flags(run.agent)}",
             "Set GWT_AGENT and GWT_AGENT_COMMAND as they were, or discard this session and ask anew.",
@@ -187,7 +187,7 @@ async def _require_worktree(world: World, task: Task, workspace: Workspace) -> N
         raise type(refusal)(reason, refusal.remedy) from refusal
 
 
-async def _end_earlier(world: World, task: Task, run: Run) -> None:
+async def _stop_earlier_runs(world: World, task: Task, run: Run) -> None:
     # Never two agents in one worktree: one that should have been stopped may live on, if tmux could not be reached.
     for earlier in task.runs:
         if earlier.id == run.id or await world.panes.find(earlier.name) is None:
@@ -214,7 +214,7 @@ async def await_run(
     finally:
         asking.cancel()
         await asyncio.wait({asking})
-    screen = await world.panes.tail(run.name, SCREEN)
+    screen = await world.panes.tail(run.name, SCREEN_LINES)
     end = world.agents.with_limit(run.agent, end, screen, world.clock.now())
     _log_run(
         "ended", session, task, run, outcome=end.outcome, exit_code=end.exit_code, by=end.source

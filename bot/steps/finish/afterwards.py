@@ -51,7 +51,7 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
         case Said(text=text) if session.status is Status.FAILED:
             yield from _said_after_a_failure(session, event, text)
         case Said(waited=True) if session.status is Status.DISCARDED:
-            yield messages.privately(event, GIVEN_UP)
+            yield messages.private_reply(event, GIVEN_UP)
         case Said(text=text):
             yield from talk.message_heard(session, event, text)
         case ContinuationJudged():
@@ -72,7 +72,7 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
         case OrderFailed(what="open_session"):
             yield _not_opened(session, event)
         case Pressed(verb=Verb.MORE):
-            yield from continued(session, event)
+            yield from continue_with_missing(session, event)
         case Pressed():
             yield messages.stale_press(session, event)
         case _:
@@ -94,23 +94,25 @@ def _summed_up(session: Session, event: SummedUp) -> Iterator[Deed]:
     session.ending.summary = event.text
     finish.update_result(session)
     if event.text:
-        key = messages.key_of_plan(session, "in-short")
+        key = messages.revision_key(session, "in-short")
         yield messages.answer_card(key, "In short", Text(text=event.text))
 
 
-def continued(session: Session, event: Pressed | Commanded) -> Iterator[Deed]:
+def continue_with_missing(session: Session, event: Pressed | Commanded) -> Iterator[Deed]:
     """Continue this session with what the final verdict found missing."""
     if session.status is not Status.COMPLETED:
-        yield messages.privately(event, f"This session is not finished: {_what_instead(session)}")
+        yield messages.private_reply(
+            event, f"This session is not finished: {_what_instead(session)}"
+        )
     elif not session.ending.proposed:
-        yield messages.privately(
+        yield messages.private_reply(
             event, "Nothing was found missing. Say in the thread what you want besides."
         )
     elif not _may_continue(session):
-        yield messages.privately(event, _why_not(session) or "It cannot be continued.")
+        yield messages.private_reply(event, _why_not(session) or "It cannot be continued.")
     else:
         yield finish.summary(session, event, messages.decided("Continued", event))
-        words = talk.words_of(event, _missing(session))
+        words = talk.words_of(event, _missing_request(session))
         yield from _continue(session, words, f"{event.by} wants what was found missing.")
 
 
@@ -126,7 +128,7 @@ def _what_instead(session: Session) -> str:
             return "it goes on by itself."
 
 
-def _missing(session: Session) -> str:
+def _missing_request(session: Session) -> str:
     """Return what is missing in words, as a user would ask for it."""
     return "\n".join(
         [
@@ -136,7 +138,7 @@ def _missing(session: Session) -> str:
     )
 
 
-def broke(session: Session, event: Broke) -> Iterator[Deed]:
+def record_bug(session: Session, event: Broke) -> Iterator[Deed]:
     # Clears everything pending: what a bug has ended once must not be started again and again.
     session.talk.waiting, session.request.parts = (
         (),
@@ -170,7 +172,7 @@ def _discarded(session: Session, event: CleanedUp | OrderFailed) -> Show:
 def _said_after_a_failure(session: Session, event: Said, text: str) -> Iterator[Deed]:
     """Before any work was begun, a message simply replaces the request. Later the failure must be settled first."""
     if session.phase is not Phase.INTAKE or session.request.questions_asked:
-        yield messages.privately(
+        yield messages.private_reply(
             event,
             "This session has failed. Write resume to have it tried again, or discard; then ask anew.",
         )
@@ -178,7 +180,7 @@ def _said_after_a_failure(session: Session, event: Said, text: str) -> Iterator[
     session.intent = session.intent.model_copy(update={"body": text})
     session.say(Speaker.USER, text, event.at)
     yield from troubles.try_again(session, event)
-    yield from messages.requested(session)
+    yield from messages.request_cards(session)
 
 
 def _judged(session: Session, event: ContinuationJudged) -> Iterator[Deed]:
@@ -208,7 +210,7 @@ def _continue_or_new(session: Session, words: Words, reason: str) -> Iterator[De
 
 
 def _new_session(session: Session, words: Words, why: str) -> Iterator[Deed]:
-    session.request.parts = (*session.request.parts, intake.new_wish(session, words))
+    session.request.parts = (*session.request.parts, intake.new_request(session, words))
     yield messages.news(f"new:{words.id}", "A new session: this one is finished.", why)
 
 
@@ -216,13 +218,13 @@ def _may_continue(session: Session) -> bool:
     return (
         session.status is Status.COMPLETED
         and bool(session.tasks)
-        and (session.ending.rounds < plan.MOST_CONTINUES)
+        and (session.ending.rounds < plan.MAX_ROUNDS)
     )
 
 
 def _why_not(session: Session) -> str:
-    if session.ending.rounds >= plan.MOST_CONTINUES:
-        return f"It was continued {plan.MOST_CONTINUES} times already."
+    if session.ending.rounds >= plan.MAX_ROUNDS:
+        return f"It was continued {plan.MAX_ROUNDS} times already."
     return ""
 
 
@@ -241,7 +243,7 @@ def _continue(session: Session, words: Words, reason: str) -> Iterator[Deed]:
     plan.revise(session, words.text)
     session.enter(Phase.SPECIFYING)
     rounds = (
-        f"Round {session.ending.rounds} of at most {plan.MOST_CONTINUES}."
+        f"Round {session.ending.rounds} of at most {plan.MAX_ROUNDS}."
         if session.ending.rounds >= CAREFUL_FROM
         else ""
     )

@@ -19,13 +19,13 @@ from bot.core.states import TaskState
 from bot.core.task import Acceptance, SmallerTask, Task
 from bot.core.text import cut
 from bot.core.world import World
-from bot.steps.asking import Answer, ResultFields, SessionPrompt, parsed
-from bot.steps.execute.questions import Proposed, checked_tasks, task_texts
+from bot.steps.asking import ModelReply, ResultFields, SessionPrompt, json_parser
+from bot.steps.execute.questions import ProposedTask, task_texts, validated_tasks
 from bot.steps.prompt_data import (
     LONGEST_REPLY,
     Sentence,
-    basics,
     check_data,
+    common_data,
     current_documents,
     document_excerpts,
     shortened,
@@ -39,11 +39,11 @@ NO_VERDICT = "The model gave no verdict on the whole; this is what the tasks say
 _GONE = (TaskState.REPLACED, TaskState.CANCELLED)
 
 
-class FinalReply(Answer):
+class FinalReply(ModelReply):
     complete: bool
     reasons: list[Sentence] = Field(default_factory=list[Sentence], max_length=20)
     missing: list[Sentence] = Field(default_factory=list[Sentence], max_length=20)
-    tasks: list[Proposed] = Field(default_factory=list[Proposed], max_length=MOST_NEW_TASKS)
+    tasks: list[ProposedTask] = Field(default_factory=list[ProposedTask], max_length=MOST_NEW_TASKS)
     score: float | None = Field(default=None, ge=0, le=100)
 
 
@@ -68,23 +68,23 @@ class FinalPrompt(
 
     def data(self) -> dict[str, object]:
         session = self.session
-        return basics(session) | {
+        return common_data(session) | {
             "spec": document_excerpts(session, token_share(session, 3)).get("spec", ""),
             "tasks": [_whole_task_data(session, task) for task in session.tasks],
             "requirements": _requirements_data(session),
-            "not_done": list(not_done(session)),
+            "not_done": list(unfulfilled_requirements(session)),
             "merged_commit": session.ending.merged_commit[:12],
         }
 
     def read(self, text: str) -> Whole:
-        found, open_ones = parsed(FinalReply, text), not_done(self.session)
+        found, open_ones = json_parser(FinalReply, text), unfulfilled_requirements(self.session)
         if found.complete and open_ones:
             raise ValueError(f"complete: no completed task serves {', '.join(open_ones)}")
         if found.complete and found.missing:
             raise ValueError("complete: nothing may be missing of what is complete")
         if not (found.complete or found.missing):
             raise ValueError("missing: say what is missing")
-        proposed = () if found.complete else checked_tasks(found.tasks, _criterion)
+        proposed = () if found.complete else validated_tasks(found.tasks, _criterion)
         verdict = Verdict(
             outcome=Judgement.DONE if found.complete else Judgement.CONTINUE,
             reasons=tuple(found.reasons),
@@ -97,7 +97,9 @@ class FinalPrompt(
 
     def fallback(self) -> Whole:
         session = self.session
-        return plain_verdict(session, self.at), _plain_tasks(session, not_done(session))
+        return plain_verdict(session, self.at), _plain_tasks(
+            session, unfulfilled_requirements(session)
+        )
 
     def unasked(self, trouble: PortError) -> Whole:
         """The end never waits for the opinion of a model that cannot be used."""
@@ -113,7 +115,7 @@ class FinalPrompt(
         return WholeJudged(**fields, verdict=found[0], proposed=found[1])
 
 
-def not_done(session: Session) -> tuple[str, ...]:
+def unfulfilled_requirements(session: Session) -> tuple[str, ...]:
     """Return the requirements that no completed task serves."""
     completed = [task for task in session.tasks if task.state is TaskState.COMPLETED]
     covered = spec.coverage(current_documents(session).get("spec", ""), completed)
@@ -125,7 +127,7 @@ def plain_verdict(session: Session, at: datetime) -> Verdict:
     be unfinished.
     """
     left = [one for one in session.tasks if one.state not in (*_GONE, TaskState.COMPLETED)]
-    missing = [f"{id} is served by no completed task." for id in not_done(session)]
+    missing = [f"{id} is served by no completed task." for id in unfulfilled_requirements(session)]
     missing += [cut(f"{task.key} is not completed: {task.name}", 200) for task in left]
     nothing = not any(task.state is TaskState.COMPLETED for task in session.tasks)
     if nothing and not missing:
@@ -171,7 +173,7 @@ def _whole_task_data(session: Session, task: Task) -> dict[str, object]:
     return task_states([task])[0] | {name: value for name, value in known.items() if value}
 
 
-class SumReply(Answer):
+class SumReply(ModelReply):
     text: str = Field(min_length=1)
 
 
@@ -190,10 +192,10 @@ class SummaryPrompt(
     def data(self) -> dict[str, object]:
         tasks = self.session.tasks
         checks = [{"task": task.key, **check_data(task.check)} for task in tasks if task.check]
-        return basics(self.session) | {"tasks": task_states(tasks), "checks": checks}
+        return common_data(self.session) | {"tasks": task_states(tasks), "checks": checks}
 
     def read(self, text: str) -> str:
-        return cut(parsed(SumReply, text).text, LONGEST_REPLY)
+        return cut(json_parser(SumReply, text).text, LONGEST_REPLY)
 
     def fallback(self) -> str:
         return _plain_sum(self.session)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bot.core.actions import CleanUp, Deed, JudgeWhole, MergeLocally, Order, Show
-from bot.core.cards import CheckLine, Decided, SummaryCard
+from bot.core.cards import CardDecision, CheckLine, SummaryCard
 from bot.core.choices import Choice, Style, Verb
 from bot.core.events import (
     CleanedUp,
     Event,
-    Happening,
+    EventBase,
     MergedLocally,
     OrderFailed,
     Pressed,
@@ -37,22 +37,22 @@ from bot.steps.execute import new_tasks
 from bot.steps.pull_requests import cards as pull_cards
 from bot.steps.pull_requests import feedback as pull_feedback
 from bot.steps.pull_requests import rules as pull_requests
-from bot.steps.ship.rules import due_pull_texts, take_pull_text, without_pull_text
+from bot.steps.ship.rules import due_pull_texts, take_pull_text, tasks_without_pull_text
 from bot.steps.talk import rules as talk
 
 
-def begin(session: Session, event: Happening) -> Iterator[Deed]:
+def begin(session: Session, event: EventBase) -> Iterator[Deed]:
     """Begin the end of the session. If no task was completed, there is nothing to merge, only to clean up."""
     yield messages.status(session, event.at)
     if not session.in_state(TaskState.COMPLETED):
         session.ending.choice = Ending.KEEP
-    elif pull_cards.with_pull(session):
+    elif pull_cards.tasks_with_pull(session):
         yield from _pulls_settled(session, event)
-        yield from pull_cards.waiting(session)
+        yield from pull_cards.merge_reminder(session)
     elif session.pulls.host:
         # there was nothing to make a pull request of, or users did not want any
         session.ending.choice = Ending.KEEP
-    elif not without_pull_text(session):
+    elif not tasks_without_pull_text(session):
         yield messages.merge_offer(session)
 
 
@@ -61,7 +61,7 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:
         case Pressed():
             yield from _pressed(session, event)
         case PullsSeen() | PullMergeTried() | OrderFailed(what="merge_pull" | "watch_pulls"):
-            yield from _about_pulls(session, event)
+            yield from _decide_pulls(session, event)
         case Said(text=text):
             yield from talk.message_heard(session, event, text)
         case Result():
@@ -98,7 +98,7 @@ def _result(session: Session, event: Result) -> Iterator[Deed]:  # noqa: C901 - 
             yield from _judged(session, event)
         case WorkDescribed() | OrderFailed(what="describe_work"):
             take_pull_text(session, event)
-            if not without_pull_text(session) and not pull_cards.with_pull(session):
+            if not tasks_without_pull_text(session) and not pull_cards.tasks_with_pull(session):
                 yield messages.merge_offer(session)
         case OrderFailed(what="judge_words"):
             yield from talk.words_not_judged(session, event)
@@ -121,31 +121,35 @@ def _pressed(session: Session, event: Pressed) -> Iterator[Deed]:
 
 def _may_choose(session: Session, event: Pressed) -> bool:
     # A button about a single task does not decide for the session.
-    return session.ending.choice is None and not pull_cards.with_pull(session) and not event.about
+    return (
+        session.ending.choice is None
+        and not pull_cards.tasks_with_pull(session)
+        and not event.about
+    )
 
 
-def _about_pulls(
+def _decide_pulls(
     session: Session, event: PullsSeen | PullMergeTried | OrderFailed
 ) -> Iterator[Deed]:
     """Pull requests may need more work: then the session executes again."""
     yield from pull_requests.decide(session, event)
-    yield from pull_feedback.attend(session, event)
+    yield from pull_feedback.handle_feedback(session, event)
     if plan.all_settled(session):
         yield from _pulls_settled(session, event)
     else:
         session.enter(Phase.EXECUTING)
-        yield from pull_cards.card(session)
+        yield from pull_cards.pulls_card(session)
         yield messages.status(session, event.at)
 
 
-def _pulls_settled(session: Session, event: Happening) -> Iterator[Deed]:
+def _pulls_settled(session: Session, event: EventBase) -> Iterator[Deed]:
     """End the session once every pull request is merged, closed or declared unneeded."""
-    yield from pull_cards.card(session)
-    if not pull_cards.still_open(session) and session.ending.choice is None:
+    yield from pull_cards.pulls_card(session)
+    if not pull_cards.tasks_with_open_pull(session) and session.ending.choice is None:
         session.ending.choice = Ending.PULLS
 
 
-def wants_verdict(session: Session) -> bool:
+def needs_final_verdict(session: Session) -> bool:
     """Whether the verdict on the whole session is still needed. It is made once, before anything is cleaned up."""
     return session.ending.verdict is None and bool(session.in_state(TaskState.COMPLETED))
 
@@ -159,8 +163,8 @@ def _judged(session: Session, event: WordsJudged) -> Iterator[Deed]:
         yield from talk.answer_words(session, event, words)
         return
     more = messages.decided_by("More is wanted first", words.by, event.at)
-    if pull_cards.with_pull(session):
-        yield from pull_cards.card(session, more)
+    if pull_cards.tasks_with_pull(session):
+        yield from pull_cards.pulls_card(session, more)
     else:
         yield messages.merge_offer(session, more)
     plan.revise(session, words.text)
@@ -175,9 +179,9 @@ def _choose(session: Session, event: Pressed, ending: Ending, what: str) -> Iter
 
 
 def _merged_locally(session: Session, event: MergedLocally) -> Iterator[Deed]:
-    if event.conflicts and new_tasks.may_integrate(session):
+    if event.conflicts and new_tasks.may_add_integration(session):
         session.ending.choice, session.ending.chosen_by = None, None
-        yield from new_tasks.integrate(session, event)
+        yield from new_tasks.add_integration_task(session, event)
         session.enter(Phase.EXECUTING)
         return
     if event.problem:
@@ -185,7 +189,7 @@ def _merged_locally(session: Session, event: MergedLocally) -> Iterator[Deed]:
         return
     session.ending.merged_commit = event.commit
     yield messages.news(
-        messages.key_of_plan(session, "merged"),
+        messages.revision_key(session, "merged"),
         f"Merged into {session.repository.base_branch} at {event.commit[:10]}",
         _tested(event),
         tone=Tone.SUCCESS,
@@ -206,11 +210,11 @@ def _not_merged(session: Session, problem: str) -> Iterator[Deed]:
 
 # The end of a session: its result follows from what is known to have happened, and is shown with its evidence.
 
-WARN_FROM = 3
+WARN_FROM_ROUND = 3
 """From this many rounds on, users are reminded of the count: perhaps it was the wrong request."""
 
 
-def end_session(session: Session, event: Happening) -> Iterator[Deed]:
+def end_session(session: Session, event: EventBase) -> Iterator[Deed]:
     update_result(session)
     session.intend(_intent_status(session))
     session.enter(Phase.DONE)
@@ -243,10 +247,10 @@ def _intent_status(session: Session) -> IntentStatus:
     return IntentStatus.BLOCKED if done else IntentStatus.ERROR
 
 
-def summary(session: Session, event: Happening, decided: Decided | None = None) -> Show:
+def summary(session: Session, event: EventBase, decided: CardDecision | None = None) -> Show:
     return Show(
         card=SummaryCard(
-            key=messages.key_of_plan(session, "summary"),
+            key=messages.revision_key(session, "summary"),
             title=session.title,
             result=session.ending.result or execution_result(session, session.ending.evidence),
             tasks=tuple(messages.task_line(task, event.at, {}) for task in session.tasks),
@@ -298,9 +302,9 @@ def _pull_line(task: Task) -> Iterator[str]:
 
 def _choices(session: Session) -> Iterator[Choice]:
     """Yield the button for another round with what is missing, as long as the limit allows."""
-    if session.ending.proposed and session.ending.rounds < plan.MOST_CONTINUES:
+    if session.ending.proposed and session.ending.rounds < plan.MAX_ROUNDS:
         rounds = session.ending.rounds + 1
-        warning = f" This would be round {rounds}." if rounds >= WARN_FROM else ""
+        warning = f" This would be round {rounds}." if rounds >= WARN_FROM_ROUND else ""
         yield Choice(
             label="Continue with what is missing",
             verb=Verb.MORE,
@@ -349,7 +353,7 @@ def due(session: Session) -> Iterator[Order]:
         yield from pull_requests.due(session)
     if session.ending.choice is Ending.MERGE and not session.ending.merged_commit:
         yield MergeLocally()
-    elif session.ending.choice and wants_verdict(session):
+    elif session.ending.choice and needs_final_verdict(session):
         yield JudgeWhole(number=session.ending.rounds + 1)
     elif session.ending.choice and not session.ending.cleaned:
         yield CleanUp()

@@ -22,7 +22,7 @@ from bot.steps.plan import pull_request_of
 from bot.steps.verify import rules as verify
 from bot.steps.verify import test_command
 from bot.steps.verify.work import run_tests
-from bot.steps.workspaces import SetUpFailed, evidence_inventory, finished_commit, set_up
+from bot.steps.workspaces import SetUpFailed, evidence_inventory, set_up, verified_commit
 
 log = logging.getLogger("bot.perform")
 
@@ -44,10 +44,10 @@ async def _merged_and_tested(
     # if a task resolved conflicts, its branch comes first: it contains the others already resolved
     done.sort(key=lambda task: task.type is not TaskType.INTEGRATION)
     branches = tuple(dict.fromkeys(t.workspace.branch for t in done if t.workspace))
-    judged = {one: await _judged_head(world, session, one, done) for one in branches}
-    if moved := [_judged_at(one, done) for one, head in judged.items() if not head]:
+    judged = {one: await _verified_head(world, session, one, done) for one in branches}
+    if moved := [_verified_at(one, done) for one, head in judged.items() if not head]:
         problem = f"{', '.join(moved)} is not what was tested and judged: it holds other commits, or lacks some. Put it back, or merge by hand."
-        return _answer(world, order, problem=problem)
+        return _merged_event(world, order, problem=problem)
     try:
         outcome = await world.worktrees.merge_all(
             session.repository.path, session.repository.base_branch, judged, scratch
@@ -55,13 +55,13 @@ async def _merged_and_tested(
     except Refused as refusal:
         if refusal.reason != "moved":
             raise
-        return _answer(world, order, problem=refusal.remedy)
+        return _merged_event(world, order, problem=refusal.remedy)
     if outcome.conflicts:
         problem = f"the branches collide in {', '.join(outcome.conflicts)}."
-        return _answer(world, order, problem=problem, conflicts=outcome.conflicts)
+        return _merged_event(world, order, problem=problem, conflicts=outcome.conflicts)
     check, problem = await _test_whole(world, session, done, scratch, outcome.commit)
     if problem:
-        return _answer(world, order, check=check, problem=problem)
+        return _merged_event(world, order, check=check, problem=problem)
     try:
         await world.worktrees.move_base(
             session.repository.path, session.repository.base_branch, outcome.commit
@@ -70,8 +70,8 @@ async def _merged_and_tested(
         if refusal.reason != "moved":
             raise
         problem = f"{session.repository.base_branch} has moved meanwhile; merge once more."
-        return _answer(world, order, check=check, problem=problem)
-    return _answer(world, order, commit=outcome.commit, check=check)
+        return _merged_event(world, order, check=check, problem=problem)
+    return _merged_event(world, order, commit=outcome.commit, check=check)
 
 
 async def _test_whole(
@@ -89,27 +89,27 @@ async def _test_whole(
         await set_up(world, session, scratch, "merged", "the merged whole")
     except SetUpFailed as failed:
         return None, failed.reason
-    accepted = [flag for task in done for flag in verify.accepted(session, task)]
+    accepted = [flag for task in done for flag in verify.accepted_flags(session, task)]
     missing = [
         name
         for task in done
-        if task.checks and task.checks[-1].tests and _let_missing(task)
+        if task.checks and task.checks[-1].tests and _are_missing_tests_accepted(task)
         for name in task.checks[-1].tests.missing
     ]
     check = await run_tests(world, session, command, scratch, commit, 1, log, accepted, missing)
     said = {flag.says for flag in accepted if flag.sign is Sign.TESTS_MISSING}
-    return check, _unproven(check, said)
+    return check, _why_unproven(check, said)
 
 
-def _let_missing(task: Task) -> bool:
+def _are_missing_tests_accepted(task: Task) -> bool:
     """Whether a person has accepted missing tests at the task's final commit."""
     return any(
-        flag.sign is Sign.TESTS_MISSING and verify.acceptance(task, flag) in task.accepted
+        flag.sign is Sign.TESTS_MISSING and verify.acceptance_mark(task, flag) in task.accepted
         for flag in task.flags
     )
 
 
-def _unproven(check: Check, accepted: Collection[str]) -> str:
+def _why_unproven(check: Check, accepted: Collection[str]) -> str:
     """Return why the merged whole must not become the base; empty if its tests passed and ran as at the base."""
     if not check.passed:
         return f"`{check.command}` fails on the merged whole (see {check.output_path})."
@@ -119,7 +119,7 @@ def _unproven(check: Check, accepted: Collection[str]) -> str:
     )
 
 
-async def _judged_head(world: World, session: Session, branch: str, done: list[Task]) -> str:
+async def _verified_head(world: World, session: Session, branch: str, done: list[Task]) -> str:
     """Return the branch's commit; empty if it has commits beyond its last task's verified head, or lacks any task's
     head.
     """
@@ -135,16 +135,16 @@ async def _judged_head(world: World, session: Session, branch: str, done: list[T
     )
 
 
-def _judged_at(branch: str, done: list[Task]) -> str:
+def _verified_at(branch: str, done: list[Task]) -> str:
     """Return the branch's name and its verified commit."""
     return f"{branch} (judged at {_heads(branch, done)[-1][:10]})"
 
 
 def _heads(branch: str, done: list[Task]) -> list[str]:
-    return [finished_commit(t) for t in done if t.workspace and t.workspace.branch == branch]
+    return [verified_commit(t) for t in done if t.workspace and t.workspace.branch == branch]
 
 
-def _answer(
+def _merged_event(
     world: World,
     order: MergeLocally,
     *,
@@ -169,9 +169,9 @@ async def clean_up(world: World, session: Session, order: CleanUp) -> CleanedUp:
     for task in session.tasks:
         if task.run:
             await world.panes.stop(task.run.name)
-    base = await _where_it_is_merged(world, session)
+    base = await _merge_proof(world, session)
     removals = [
-        await _removed(world, session, workspace, base, pull)
+        await _remove_workspace(world, session, workspace, base, pull)
         for workspace, pull in _workspaces(session)
     ]
     await _release_held_commits(world, session)
@@ -217,7 +217,7 @@ def _workspaces(session: Session) -> Iterator[tuple[Workspace, PullRequest | Non
         yield session.plan.spec.workspace, None
 
 
-async def _where_it_is_merged(world: World, session: Session) -> str | None:
+async def _merge_proof(world: World, session: Session) -> str | None:
     """Return the commit or branch that proves what is merged; `None` if there is no proof."""
     if session.status is Status.DISCARDED:
         return None
@@ -235,7 +235,7 @@ async def _where_it_is_merged(world: World, session: Session) -> str | None:
     return fetched.commit
 
 
-async def _removed(
+async def _remove_workspace(
     world: World, session: Session, workspace: Workspace, base: str | None, pull: PullRequest | None
 ) -> Removal:
     tip = pull.head if pull and pull.merged else ""
@@ -253,7 +253,7 @@ async def _removed(
             merged_tip=tip,
             plan=plan,
         )
-        return await _removed_there(world, session, removal, pull)
+        return await _remove_forge_branch(world, session, removal, pull)
     except Refused as refusal:
         return Removal(
             branch=workspace.branch,
@@ -264,7 +264,7 @@ async def _removed(
         )
 
 
-async def _removed_there(
+async def _remove_forge_branch(
     world: World, session: Session, removal: Removal, pull: PullRequest | None
 ) -> Removal:
     """Also remove the branch on the forge once its pull request is merged, if it is still where the bot pushed it."""

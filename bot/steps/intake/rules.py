@@ -11,7 +11,7 @@ from bot.core.events import (
     Begun,
     Edited,
     Event,
-    Happening,
+    EventBase,
     OrderFailed,
     PassedOn,
     Pressed,
@@ -42,16 +42,16 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
         case Said(text=text) if not session.intent.body:
             session.intent = Intent(id=session.short, body=text, created_at=event.at)
             session.say(Speaker.USER, text, event.at)
-            yield from messages.requested(session)
+            yield from messages.request_cards(session)
         case Begun():
             _take_request(session, event)
-            yield from messages.requested(session)
+            yield from messages.request_cards(session)
         case Said(text=text) if session.request.vague:
-            yield from clarify.specified(session, event, text)
+            yield from clarify.add_details(session, event, text)
         case Pressed(verb=Verb.ANSWER, answers=answers) if answers and session.request.vague:
-            yield from clarify.specified(session, event, "\n".join(answers.values()))
+            yield from clarify.add_details(session, event, "\n".join(answers.values()))
         case Said(text=text):
-            yield from talk.noted(session, event, text)
+            yield from talk.note_for_plan(session, event, text)
         case Surveyed():
             _take_survey(session, event)
             yield messages.received(session)
@@ -61,7 +61,7 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
         case QuestionsFound():
             yield from _understood(session, event)
         case Pressed(verb=Verb.SPLIT | Verb.WHOLE | Verb.THERE | Verb.HERE):
-            yield from _place_chosen(session, event)
+            yield from _destination_chosen(session, event)
         case SessionOpened() | PassedOn():
             yield from part_arrived(session, event)
         case OrderFailed(what="pass_on"):
@@ -94,12 +94,12 @@ def edited(session: Session, event: Edited) -> Iterator[Deed]:
     if event.text == session.intent.body:
         return
     if session.request.vague:
-        yield from clarify.specified(session, event, event.text)
+        yield from clarify.add_details(session, event, event.text)
         return
     session.intent = session.intent.model_copy(update={"body": event.text})
     session.say(Speaker.USER, f"I have edited my request. It now says:\n{event.text}", event.at)
-    yield from messages.requested(session)
-    yield messages.privately(event, EDITED)
+    yield from messages.request_cards(session)
+    yield messages.private_reply(event, EDITED)
 
 
 def _not_passed_on(session: Session, event: OrderFailed) -> Iterator[Deed]:
@@ -179,7 +179,7 @@ def _understood(session: Session, event: QuestionsFound) -> Iterator[Deed]:
         yield from clarify.begin(session, event.at)
 
 
-def _place_chosen(session: Session, event: Pressed) -> Iterator[Deed]:
+def _destination_chosen(session: Session, event: Pressed) -> Iterator[Deed]:
     if session.request.destination is not None or not (
         session.request.parts or session.request.earlier
     ):
@@ -191,10 +191,10 @@ def _place_chosen(session: Session, event: Pressed) -> Iterator[Deed]:
         Verb.WHOLE: Destination.HERE,
         Verb.HERE: Destination.HERE,
     }
-    yield from _go_on_there(session, event, wanted[event.verb])
+    yield from _continue_there(session, event, wanted[event.verb])
 
 
-def _go_on_there(session: Session, event: Pressed, going: Destination) -> Iterator[Deed]:
+def _continue_there(session: Session, event: Pressed, going: Destination) -> Iterator[Deed]:
     offered = Destination.ELSEWHERE if session.request.earlier else Destination.SPLIT
     if going not in (offered, Destination.HERE):
         yield messages.stale_press(session, event)
@@ -222,7 +222,7 @@ def parts_of(session: Session, event: QuestionsFound) -> tuple[Part, ...]:
     )
 
 
-def new_wish(session: Session, words: Words) -> Part:
+def new_request(session: Session, words: Words) -> Part:
     """Return a new request made in the thread of a finished session."""
     first_line = words.text.strip().partition("\n")[0]
     return Part(
@@ -246,7 +246,7 @@ def part_arrived(session: Session, event: SessionOpened | PassedOn) -> Iterator[
         yield messages.parts(session)
         if any(part.thread is None for part in session.request.parts):
             return
-    yield from _over_to_others(session, event)
+    yield from _complete_elsewhere(session, event)
 
 
 def part_not_opened(session: Session, event: OrderFailed) -> None:
@@ -271,7 +271,7 @@ def part_opened(session: Session, event: SessionOpened) -> Iterator[Deed]:
     )
 
 
-def _over_to_others(session: Session, event: Happening) -> Iterator[Deed]:
+def _complete_elsewhere(session: Session, event: EventBase) -> Iterator[Deed]:
     """Complete this session without failure: its intent is carried out elsewhere."""
     for status in (IntentStatus.APPROVED, IntentStatus.EXECUTING, IntentStatus.DONE):
         session.intend(status)

@@ -20,7 +20,7 @@ from bot.core.session import Session, Speaker
 from bot.core.text import sentences
 from bot.core.world import World, performs
 from bot.steps.chat import chat_of
-from bot.steps.repository_state import base_of, repository_settings
+from bot.steps.repository_state import read_base, repository_settings
 
 log = logging.getLogger("bot.perform")
 
@@ -36,10 +36,10 @@ async def survey(world: World, session: Session, order: Survey) -> Surveyed:
         session.agents.default or world.rules.agent, base.repository, answered=answered
     )
     if not agent.ok:
-        agent = _not_needed_yet(session, agent)
+        agent = _with_warning(session, agent)
     others = await _other_agents(world, agent.agent, base.repository)
     hosted = await _find_host(world, base.repository)
-    base = await base_of(world, base, hosted)
+    base = await read_base(world, base, hosted)
     agents = (agent.agent, *others)
     return Surveyed(
         **world.mark(),
@@ -59,7 +59,7 @@ async def survey(world: World, session: Session, order: Survey) -> Surveyed:
     )
 
 
-def _not_needed_yet(session: Session, agent: AgentReady) -> AgentReady:
+def _with_warning(session: Session, agent: AgentReady) -> AgentReady:
     # A spec is written without agents, so a missing one is only a warning to whoever has it carried out.
     if not session.request.spec_only:
         raise Refused(agent.problem, agent.remedy)
@@ -124,7 +124,7 @@ async def open_session(world: World, session: Session, order: OpenSession) -> Se
         raise Refused(why_not)
     chat = chat_of(world, session.thread.platform)
     thread = await chat.open(session.thread, _root(session, part))
-    world.nursery.begin(thread, part.session, _first_word(world, session, part))
+    world.nursery.begin(thread, part.session, _first_event(world, session, part))
     return SessionOpened(**world.mark(), answers=order.key, session=part.session, thread=thread)
 
 
@@ -140,12 +140,12 @@ def _root(session: Session, part: Part) -> RootCard:
     )
 
 
-def _first_word(world: World, session: Session, part: Part) -> Begun:
+def _first_event(world: World, session: Session, part: Part) -> Begun:
     return Begun(
         id=derived_id(part.session, "begun"),
         at=world.clock.now(),
         by=part.by,
-        text=_with_additions(part.body, _said_besides(session)) if part.child else part.body,
+        text=_with_additions(part.body, _later_messages(session)) if part.child else part.body,
         title=part.title if part.child else "",
         parent=session.intent.id if part.child else None,
         origin=session.thread,
@@ -153,7 +153,7 @@ def _first_word(world: World, session: Session, part: Part) -> Begun:
     )
 
 
-def _said_besides(session: Session) -> list[str]:
+def _later_messages(session: Session) -> list[str]:
     """Return what users wrote after the request until its destination was settled; they were told that it counts."""
     body = session.intent.body
     said = [one.content for one in session.conversation if one.role is Speaker.USER]
@@ -175,7 +175,7 @@ async def pass_on(world: World, session: Session, order: PassOn) -> PassedOn:
         id=derived_id(session.id, "passed on"),
         at=world.clock.now(),
         by=session.owner,
-        text=_with_additions(session.intent.body, _said_besides(session)),
+        text=_with_additions(session.intent.body, _later_messages(session)),
     )
     if why_not := world.nursery.pass_on(record.session.thread, event):
         raise Refused(why_not, "Ask there, or have it planned here.")

@@ -69,7 +69,9 @@ class Knowledge:
         if self.world.registrar.registry is None:
             return AnswerCard(key=f"answer:{event.id}", title=NOT_KEPT)
         work = self._reflected if event.command.word is Word.REFLECT else self._audited
-        self._begin(self._told(thread, event.by, f"answer:{event.id}", work(thread, event)))
+        self._begin(
+            self._run_and_report(thread, event.by, f"answer:{event.id}", work(thread, event))
+        )
         return None
 
     def estimate_later(self, repository: str, shelf: RegistryContents) -> None:
@@ -77,10 +79,10 @@ class Knowledge:
         unknown = [
             one
             for one in shelf.intents
-            if _is_unknown(one) and _mark(repository, one) not in self._judged
+            if _is_unknown(one) and _intent_mark(repository, one) not in self._judged
         ]
         if unknown and not self._at_work:
-            self._begin(self._estimated(repository, unknown[:MOST_ESTIMATES]))
+            self._begin(self._estimate(repository, unknown[:MOST_ESTIMATES]))
 
     def session_ended(self, session: Session) -> None:
         """Reflect on a session's observations at its end, if the operator wants that."""
@@ -89,7 +91,9 @@ class Knowledge:
                 id=f"reflect:{session.id}", at=self.world.clock.now(), by=session.owner
             )
             work = self._reflected(session.thread, event, session.repository.path)
-            self._begin(self._told(session.thread, session.owner, event.id, work, quiet=True))
+            self._begin(
+                self._run_and_report(session.thread, session.owner, event.id, work, quiet=True)
+            )
 
     async def close(self) -> None:
         # Cancelled work is done when somebody asks again.
@@ -108,7 +112,7 @@ class Knowledge:
             # nobody awaits this task: a bug in it must show in the log
             log.error("knowledge failed", exc_info=error)
 
-    async def _told(
+    async def _run_and_report(
         self,
         thread: Thread,
         to: Person,
@@ -126,14 +130,14 @@ class Knowledge:
         if card is not None and not (quiet and card.tone is Tone.PLAIN):
             await self.whisper(thread, to, card.model_copy(update={"key": key}))
 
-    async def _estimated(self, repository: str, unknown: list[FiledIntent]) -> None:
+    async def _estimate(self, repository: str, unknown: list[FiledIntent]) -> None:
         registry = self.world.registrar.required()
         for filed in unknown:
             intent = filed.intent
             found = await self._answer(EstimatePrompt(intent))
             if len(self._judged) >= MOST_JUDGED:
                 self._judged.clear()
-            self._judged.add(_mark(repository, filed))
+            self._judged.add(_intent_mark(repository, filed))
             edit = IntentEdit(type=intent.type or found.type, risk=intent.risk or found.risk)
             try:
                 await registry.change(repository, intent.id, edit)
@@ -153,12 +157,12 @@ class Knowledge:
             new = [one for one in waiting if one.id not in used][:MOST_READ]
             if not waiting:
                 return _card("Nothing was noticed that nobody has read yet.")
-            filed = await self._proposed(repository, new, [one.intent for one in shelf.intents])
+            filed = await self._propose(repository, new, [one.intent for one in shelf.intents])
             read = [one.id for one in (*new, *(w for w in waiting if w.id in used))]
             await registry.mark(repository, read)
-            return await self._proposals(thread, event, repository, filed, len(read))
+            return await self._proposals_card(thread, event, repository, filed, len(read))
 
-    async def _proposed(
+    async def _propose(
         self, repository: str, new: list[Observation], intents: list[Intent]
     ) -> list[FiledIntent]:
         # Each proposal is filed before its observations count as read: a crash in between loses none.
@@ -188,7 +192,7 @@ class Knowledge:
         self.world.beside.add(usage)
         return found
 
-    async def _proposals(
+    async def _proposals_card(
         self,
         thread: Thread,
         event: FromPerson,
@@ -252,7 +256,7 @@ def _is_unknown(filed: FiledIntent) -> bool:
     return waits and not (intent.type and intent.risk)
 
 
-def _mark(repository: str, filed: FiledIntent) -> str:
+def _intent_mark(repository: str, filed: FiledIntent) -> str:
     # Includes the text: a reworded intent is estimated again.
     return f"{repository}:{button_about(filed)}"
 

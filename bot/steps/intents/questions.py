@@ -12,7 +12,7 @@ from bot.core.facts import Fact
 from bot.core.intent import Intent, Risk, guess_type
 from bot.core.projections.registry import Observation
 from bot.core.text import language_of
-from bot.steps.asking import Answer, Prompt, parsed
+from bot.steps.asking import ModelReply, Prompt, json_parser
 from bot.steps.prompt_data import ReplyText, Sentence, ShortLine
 
 MOST_PROPOSED = 10
@@ -22,7 +22,7 @@ LONGEST_BODY = 6_000
 IntentKind = Literal["feature", "fix", "refactor", "test", "docs", "audit"]
 
 
-class Estimate(Answer):
+class Estimate(ModelReply):
     type: IntentKind
     risk: Risk
     reason: Sentence = ""
@@ -34,7 +34,7 @@ class Estimate(Answer):
         return "med" if written == "medium" else written
 
 
-class ProposedIntent(Answer):
+class ProposedIntent(ModelReply):
     title: ShortLine = Field(min_length=1)
     body: ReplyText = Field(min_length=1)
     type: IntentKind = "refactor"
@@ -42,7 +42,7 @@ class ProposedIntent(Answer):
     observations: list[str] = Field(min_length=1, max_length=MOST_READ)
 
 
-class Reflected(Answer):
+class Reflected(ModelReply):
     proposals: list[ProposedIntent] = Field(max_length=MOST_PROPOSED)
 
 
@@ -87,7 +87,7 @@ class ReflectPrompt(Prompt[tuple[Proposal, ...]], name="reflect", reply=Reflecte
         }
 
     def read(self, text: str) -> tuple[Proposal, ...]:
-        found = parsed(Reflected, text).proposals
+        found = json_parser(Reflected, text).proposals
         known = {one.id for one in self.observations[:MOST_READ]}
         if unknown := {id for one in found for id in one.observations} - known:
             raise ValueError(f"observations: there is none with the id {min(unknown)!r}")

@@ -18,7 +18,7 @@ from bot.core.sheets import Bullets, Element, Entries, Entry, Fields, Prose, Tex
 from bot.core.states import INTENTS, IntentStatus
 from bot.core.text import counted
 
-UNDONE = frozenset({IntentStatus.BLOCKED, IntentStatus.ERROR})
+UNFINISHED_STATUSES = frozenset({IntentStatus.BLOCKED, IntentStatus.ERROR})
 _WANTED = {
     Verb.INTENT_APPROVE: IntentStatus.APPROVED,
     Verb.INTENT_REJECT: IntentStatus.REJECTED,
@@ -68,7 +68,9 @@ def carries_out(session: Session, filed: FiledIntent) -> bool:
     return session.id == filed.session and session.intent.id == filed.intent.id
 
 
-def why_not(filed: FiledIntent, verb: Verb, session: Session | None, *, alone: bool = False) -> str:
+def why_not_possible(
+    filed: FiledIntent, verb: Verb, session: Session | None, *, alone: bool = False
+) -> str:
     """Return why the action is not possible now, in a sentence; empty if it is. `alone`: it needs no approval first."""
     intent = filed.intent
     if session is not None and not session.over:
@@ -88,32 +90,32 @@ def status_wanted(verb: Verb) -> IntentStatus:
     return _WANTED[verb]
 
 
-def may_start_alone(intent: Intent, allowed: Collection[Source]) -> bool:
+def may_start_unapproved(intent: Intent, allowed: Collection[Source]) -> bool:
     """Whether it may start without approval: low risk, and from a source that the operator trusts."""
     return intent.risk is Risk.LOW and intent.source in allowed and not intent.open_questions
 
 
-def waits_for(intent: Intent) -> str:
+def waiting_reason(intent: Intent) -> str:
     """Return what a person has to do about it, in a few words; empty if nothing."""
-    if intent.status in UNDONE:
+    if intent.status in UNFINISHED_STATUSES:
         return f"{intent.status}: run it again, add to it, or reject it"
     if intent.status in (IntentStatus.PROPOSED, IntentStatus.APPROVED) and intent.open_questions:
         return counted(len(intent.open_questions), "open question")
     return "waits for approval" if intent.status is IntentStatus.PROPOSED else ""
 
 
-def unattended(
+def waiting_intents(
     found: Iterable[FiledIntent], live: Callable[[FiledIntent], bool]
 ) -> list[FiledIntent]:
     """Return those that wait for a person, without the ones of live sessions, which are listed with their session."""
-    return [filed for filed in found if waits_for(filed.intent) and not live(filed)]
+    return [filed for filed in found if waiting_reason(filed.intent) and not live(filed)]
 
 
 def intent_choices(
     filed: FiledIntent, session: Session | None, *, alone: bool = False
 ) -> Iterator[Choice]:
     for choice in _OFFERED:
-        if not why_not(filed, choice.verb, session, alone=alone):
+        if not why_not_possible(filed, choice.verb, session, alone=alone):
             yield choice.model_copy(update={"about": button_about(filed)})
 
 
@@ -125,7 +127,7 @@ def button_about(filed: FiledIntent) -> str:
     return f"{intent.id}@{intent.status}@{digest}"
 
 
-def as_begun(filed: FiledIntent) -> Intent:
+def as_session_intent(filed: FiledIntent) -> Intent:
     """Return the intent as its session starts with it.
 
     A low risk stated in a file is dropped: anybody can write it there.
@@ -134,7 +136,7 @@ def as_begun(filed: FiledIntent) -> Intent:
     return filed.intent.model_copy(update={"risk": risk})
 
 
-def worse(told: Risk | None, judged: Risk | None) -> Risk | None:
+def higher_risk(told: Risk | None, judged: Risk | None) -> Risk | None:
     """Return the higher of the file's risk and the judged one."""
     order = list(Risk)
     return max(filter(None, (told, judged)), key=order.index, default=None)
@@ -166,15 +168,15 @@ class IntentContext:
 
 
 def intent_list(
-    shelf: RegistryContents, carried: Callable[[FiledIntent], IntentContext]
+    shelf: RegistryContents, context_of: Callable[[FiledIntent], IntentContext]
 ) -> tuple[Element, ...]:
     """Return the list, starting with those that wait for a person."""
     found: list[Element] = []
-    open_first = sorted(shelf.intents, key=lambda one: (not waits_for(one.intent),))
+    open_first = sorted(shelf.intents, key=lambda one: (not waiting_reason(one.intent),))
     if shelf.intents:
         found.append(
             Entries(
-                items=tuple(intent_entry(one, carried(one)) for one in open_first[:MOST_LISTED])
+                items=tuple(intent_entry(one, context_of(one)) for one in open_first[:MOST_LISTED])
             )
         )
     else:
@@ -186,20 +188,20 @@ def intent_list(
     return (*found, *problem_list(shelf.problems))
 
 
-def intent_entry(filed: FiledIntent, carried: IntentContext) -> Entry:
-    intent, session = filed.intent, carried.session
+def intent_entry(filed: FiledIntent, context: IntentContext) -> Entry:
+    intent, session = filed.intent, context.session
     about = (intent.id, intent.type, f"{intent.risk} risk" if intent.risk else "")
-    state = waits_for(intent) or intent.status
+    state = waiting_reason(intent) or intent.status
     return Entry(
         title=intent.title or intent.id,
         facts=tuple(fact for fact in (*about, state) if fact),
         thread=session.thread if session else None,
-        choices=tuple(intent_choices(filed, session, alone=carried.alone)),
+        choices=tuple(intent_choices(filed, session, alone=context.alone)),
     )
 
 
 def intent_card(
-    key: str, filed: FiledIntent, carried: IntentContext, title: str = "", tone: Tone = Tone.PLAIN
+    key: str, filed: FiledIntent, context: IntentContext, title: str = "", tone: Tone = Tone.PLAIN
 ) -> AnswerCard:
     intent = filed.intent
     pairs = (
@@ -209,7 +211,7 @@ def intent_card(
         ("Risk", intent.risk or "not known yet"),
         ("Source", intent.source),
         ("Part of", intent.parent or ""),
-        ("Now", waits_for(intent)),
+        ("Now", waiting_reason(intent)),
         ("Session", filed.session[:8]),
     )
     body: list[Element] = [Fields(pairs=tuple(pair for pair in pairs if pair[1]))]
@@ -218,9 +220,9 @@ def intent_card(
     if intent.clarifications:
         asked = (f"{q.decision} {q.text} → {q.answer or 'open'}" for q in intent.clarifications)
         body.append(Bullets(items=tuple(asked)))
-    if carried.session and (unheard := answered_in_file_only(filed, carried.session)):
+    if context.session and (unheard := answered_in_file_only(filed, context.session)):
         body.append(Bullets(items=unheard))
-    choices = tuple(intent_choices(filed, carried.session, alone=carried.alone))
+    choices = tuple(intent_choices(filed, context.session, alone=context.alone))
     if choices:
         body.append(Text(text=NO_PLAN))
     title = title or intent.title or intent.id

@@ -49,7 +49,7 @@ class Intents:
     awake: Awake
     may_see: Callable[[Thread, IndexedSession], bool]
     looked: Callable[[str, RegistryContents], None]
-    _one_by_one: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _start_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Two people who run the same intent at once must start only one session."""
 
     def concerns(self, event: FromPerson) -> bool:
@@ -103,9 +103,12 @@ class Intents:
             shelf = await self.shelf(registry, await self.repository(thread), thread)
         except PortError as problem:
             return (), (f"Intents: {problem.reason}",)
-        free = intents.unattended(shelf.intents, lambda filed: self._live(filed) is not None)
+        free = intents.waiting_intents(
+            shelf.intents, lambda filed: self._live_session(filed) is not None
+        )
         waiting = tuple(
-            intents.intent_entry(filed, self._of(filed)) for filed in free[: intents.MOST_LISTED]
+            intents.intent_entry(filed, self._context_of(filed))
+            for filed in free[: intents.MOST_LISTED]
         )
         return waiting, shelf.problems
 
@@ -119,7 +122,7 @@ class Intents:
         registry = self.world.registrar.registry
         if registry is None:
             return NOT_KEPT
-        async with self._one_by_one:
+        async with self._start_lock:
             if why := await self._begun_already(registry, repository, filed):
                 return why
             return await self._begin(registry, thread, event, repository, filed)
@@ -127,8 +130,8 @@ class Intents:
     async def _begun_already(self, registry: Registry, repository: str, filed: FiledIntent) -> str:
         """Return why it must not be started again, if somebody else started it after it was shown."""
         there = (await registry.shelf(repository)).find(filed.intent.id) or filed
-        session = self._live(there)
-        return intents.why_not(there, Verb.INTENT_RUN, session) if session else ""
+        session = self._live_session(there)
+        return intents.why_not_possible(there, Verb.INTENT_RUN, session) if session else ""
 
     async def _begin(
         self,
@@ -153,7 +156,7 @@ class Intents:
             at=self.world.clock.now(),
             by=event.by,
             text=filed.intent.body,
-            intent=intents.as_begun(filed),
+            intent=intents.as_session_intent(filed),
             title=filed.intent.title,
             parent=filed.intent.parent,
             path=repository,
@@ -174,18 +177,20 @@ class Intents:
         key = f"answer:{event.id}"
         what, name = _request_of(event)
         if what in ("", "list"):
-            return AnswerCard(key=key, title="Intents", body=intents.intent_list(shelf, self._of))
+            return AnswerCard(
+                key=key, title="Intents", body=intents.intent_list(shelf, self._context_of)
+            )
         filed = shelf.find(name)
         if filed is None:
             title = f"I know no intent {name}. intent list tells of all."
             body = intents.problem_list(shelf.problems)
             return AnswerCard(key=key, title=title, tone=Tone.FAILURE, body=body)
         if what == "show":
-            return intents.intent_card(key, filed, self._of(filed))
+            return intents.intent_card(key, filed, self._context_of(filed))
         if isinstance(event, Pressed) and event.about != intents.button_about(filed):
-            return intents.intent_card(key, filed, self._of(filed), CHANGED)
-        session = self._live(filed)
-        if why := intents.why_not(filed, _VERBS[what], session, alone=self.alone(filed)):
+            return intents.intent_card(key, filed, self._context_of(filed), CHANGED)
+        session = self._live_session(filed)
+        if why := intents.why_not_possible(filed, _VERBS[what], session, alone=self.alone(filed)):
             return AnswerCard(key=key, title=why, tone=Tone.FAILURE)
         if what == "run":
             return await self._run(key, thread, event, repository, filed)
@@ -195,7 +200,7 @@ class Intents:
         )
         _note(what, event, filed.intent.id)
         title = f"Intent {filed.intent.id} is {status}, by {event.by}"
-        return intents.intent_card(key, changed, self._of(changed), title, Tone.SUCCESS)
+        return intents.intent_card(key, changed, self._context_of(changed), title, Tone.SUCCESS)
 
     async def _run(
         self,
@@ -213,7 +218,7 @@ class Intents:
 
     def alone(self, filed: FiledIntent) -> bool:
         rules = self.world.rules
-        return rules.low_risk_alone and intents.may_start_alone(
+        return rules.low_risk_alone and intents.may_start_unapproved(
             filed.intent, rules.low_risk_sources
         )
 
@@ -222,12 +227,12 @@ class Intents:
         session = self.awake(filed.session) if filed.session else None
         return session if session and intents.carries_out(session, filed) else None
 
-    def _live(self, filed: FiledIntent) -> Session | None:
+    def _live_session(self, filed: FiledIntent) -> Session | None:
         session = self._session(filed)
         return session if session and not session.over else None
 
-    def _of(self, filed: FiledIntent) -> IntentContext:
-        return IntentContext(self._live(filed), self.alone(filed))
+    def _context_of(self, filed: FiledIntent) -> IntentContext:
+        return IntentContext(self._live_session(filed), self.alone(filed))
 
 
 def is_run(event: FromPerson) -> bool:

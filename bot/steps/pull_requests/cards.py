@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bot.core.actions import Deed, Show
-from bot.core.cards import Decided, NeedsYouCard, PullLine, PullsCard
+from bot.core.cards import CardDecision, NeedsYouCard, PullLine, PullsCard
 from bot.core.choices import Choice, Style, Verb
 from bot.core.forge import CiState
 from bot.core.session import Session
@@ -18,9 +18,9 @@ from bot.steps.ship import rules as ship
 # All pull requests of a session are on one card, which is edited in place.
 
 
-def card(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
+def pulls_card(session: Session, decided: CardDecision | None = None) -> Iterator[Deed]:
     """Show all pull requests on one card, which is edited in place."""
-    tasks = with_pull(session)
+    tasks = tasks_with_pull(session)
     if not tasks:
         return
     yield Show(
@@ -36,11 +36,11 @@ def card(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
     )
 
 
-def waiting(session: Session) -> Iterator[Deed]:
+def merge_reminder(session: Session) -> Iterator[Deed]:
     # A separate message, because an edited card notifies nobody, and nothing goes on until people merge.
     numbers = [
         task.pull_request.number
-        for task in still_open(session)
+        for task in tasks_with_open_pull(session)
         if task.pull_request and task.pull_request.wanted_by is None
     ]
     if not numbers:
@@ -55,9 +55,9 @@ def waiting(session: Session) -> Iterator[Deed]:
     )
 
 
-def trouble(session: Session, decided: Decided | None = None) -> Show:
+def watch_problem_card(session: Session, decided: CardDecision | None = None) -> Show:
     """Return the card that asks a person to fix what prevents watching; the bot does not retry by itself."""
-    about = about_trouble(session)
+    about = watch_problem_id(session)
     again = Choice(label="Look again", verb=Verb.WATCH_AGAIN, about=about, style=Style.PRIMARY)
     return Show(
         card=NeedsYouCard(
@@ -70,18 +70,20 @@ def trouble(session: Session, decided: Decided | None = None) -> Show:
     )
 
 
-def about_trouble(session: Session) -> str:
+def watch_problem_id(session: Session) -> str:
     """Return which occurrence of the problem this is, for its button."""
     return str(session.pulls.problems)
 
 
-def about_one(task: Task) -> str:
+def pull_button_target(task: Task) -> str:
     """Return what a button refers to: the pull request at the head that was shown."""
     return f"{task.id}:{task.pull_request.head[:12]}" if task.pull_request else ""
 
 
 def about_all(session: Session) -> str:
-    numbers = (task.pull_request.number for task in still_open(session) if task.pull_request)
+    numbers = (
+        task.pull_request.number for task in tasks_with_open_pull(session) if task.pull_request
+    )
     return ",".join(str(number) for number in sorted(numbers))
 
 
@@ -109,7 +111,7 @@ def _state_in_words(session: Session, task: Task, pull: PullRequest) -> str:
         return "waits for you"
     if task.state is not TaskState.COMPLETED:
         return "being worked on"
-    if after := ship.depends_on(session, task):
+    if after := ship.open_dependency_pulls(session, task):
         return f"draft, depends on {', '.join(f'#{number}' for number in after)}"
     if pull.seen and pull.seen.head != pull.head:
         return "somebody has pushed to it: merge it there"
@@ -126,7 +128,9 @@ def _state_in_words(session: Session, task: Task, pull: PullRequest) -> str:
 
 def _choices(session: Session) -> Iterator[Choice]:
     waiting = [
-        t for t in still_open(session) if t.pull_request and t.pull_request.wanted_by is None
+        t
+        for t in tasks_with_open_pull(session)
+        if t.pull_request and t.pull_request.wanted_by is None
     ]
     if len(waiting) > 1:
         yield Choice(
@@ -140,8 +144,8 @@ def _choices(session: Session) -> Iterator[Choice]:
     for task in ready[:8]:
         if pull := task.pull_request:
             label = f"Merge #{pull.number}"
-            yield Choice(label=label, verb=Verb.MERGE_PULL, about=about_one(task))
-    if still_open(session) and plan.all_settled(session):
+            yield Choice(label=label, verb=Verb.MERGE_PULL, about=pull_button_target(task))
+    if tasks_with_open_pull(session) and plan.all_settled(session):
         yield Choice(
             label="Do not wait for them",
             verb=Verb.UNNEEDED,
@@ -152,7 +156,7 @@ def _choices(session: Session) -> Iterator[Choice]:
 
 def _can_be_merged(session: Session, task: Task) -> bool:
     # No button if merging would be refused, as far as is known.
-    if task.state is not TaskState.COMPLETED or ship.depends_on(session, task):
+    if task.state is not TaskState.COMPLETED or ship.open_dependency_pulls(session, task):
         return False
     seen = task.pull_request.seen if task.pull_request else None
     if seen is None or task.pull_request is None:
@@ -171,15 +175,15 @@ def ask_about_checks(task: Task, pull: PullRequest, reason: str) -> Iterator[Dee
     yield _checks_card(task, asked)
 
 
-def close_checks_card(task: Task, pull: PullRequest, decided: Decided) -> Iterator[Deed]:
+def close_checks_card(task: Task, pull: PullRequest, decided: CardDecision) -> Iterator[Deed]:
     """Close the card, because it was answered or no longer matters."""
     if pull.unchecked:
         yield _checks_card(task, pull, decided)
         task.pull_request = pull.model_copy(update={"unchecked": "", "problem": ""})
 
 
-def _checks_card(task: Task, pull: PullRequest, decided: Decided | None = None) -> Show:
-    about = about_one(task)
+def _checks_card(task: Task, pull: PullRequest, decided: CardDecision | None = None) -> Show:
+    about = pull_button_target(task)
     choices = (
         Choice(label="Wait longer", verb=Verb.WAIT_LONGER, about=about, style=Style.PRIMARY),
         Choice(
@@ -204,15 +208,15 @@ def _checks_card(task: Task, pull: PullRequest, decided: Decided | None = None) 
 # Which pull requests a session has, and what a branch must contain before it is merged.
 
 
-def with_pull(session: Session) -> list[Task]:
+def tasks_with_pull(session: Session) -> list[Task]:
     return [task for task in session.tasks if task.pull_request]
 
 
-def still_open(session: Session) -> list[Task]:
+def tasks_with_open_pull(session: Session) -> list[Task]:
     """Return the tasks whose pull request the session waits for."""
     return [
         task
-        for task in with_pull(session)
+        for task in tasks_with_pull(session)
         if task.state not in plan.GONE
         and task.pull_request
         and task.pull_request.open
@@ -220,12 +224,12 @@ def still_open(session: Session) -> list[Task]:
     ]
 
 
-def base_missing(session: Session, task: Task, pull: PullRequest) -> tuple[str, ...]:
+def missing_base_merges(session: Session, task: Task, pull: PullRequest) -> tuple[str, ...]:
     """Return merge commits of its dependencies that its branch lacks, once all dependencies are merged.
 
     If they were squashed, git cannot see that the branch contains their work.
     """
-    if ship.depends_on(session, task):
+    if ship.open_dependency_pulls(session, task):
         return ()
     own = {other.id for other in plan.tasks_on_branch(session, task)}
     before = {
@@ -235,7 +239,7 @@ def base_missing(session: Session, task: Task, pull: PullRequest) -> tuple[str, 
     return tuple(one for one in merges if one and one not in pull.taken_in)
 
 
-def merged_below(session: Session, task: Task) -> list[PullRequest]:
+def merged_dependency_pulls(session: Session, task: Task) -> list[PullRequest]:
     """Return the merged pull requests whose work is in its branch, through any number of dependencies."""
     own = plan.pull_request_of(session, task)
     todo = [id for other in plan.tasks_on_branch(session, task) for id in other.dependencies]

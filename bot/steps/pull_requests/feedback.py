@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bot.core.actions import Deed
-from bot.core.cards import Decided
-from bot.core.events import BaseTakenIn, Happening, PullsSeen
+from bot.core.cards import CardDecision
+from bot.core.events import BaseTakenIn, EventBase, PullsSeen
 from bot.core.forge import CiState, MergeState, Pull
 from bot.core.pull_text import base_conflict_instructions
 from bot.core.runs import Why
@@ -18,14 +18,14 @@ from bot.core.text import shortened
 from bot.steps import messages
 from bot.steps.blocked import limits, troubles
 from bot.steps.blocked import rules as blocked
-from bot.steps.pull_requests.cards import base_missing, close_checks_card, with_pull
+from bot.steps.pull_requests.cards import close_checks_card, missing_base_merges, tasks_with_pull
 from bot.steps.ship import rules as ship
 
 # What the forge reports: what happened to pull requests, their checks and comments, and new commits of the base.
 
 MAX_ROUNDS = 3
 """Rounds of failed checks or review comments, and of conflicts, before a person is asked."""
-MOST_TIMES_TAKEN_IN = 20
+MAX_BASE_MERGES = 20
 """Limit of merges of the base into a branch: a busy base is not followed for ever."""
 MOST_CHECKS = 200
 """Names of checks that are remembered for a pull request."""
@@ -35,7 +35,11 @@ LONGEST_FEEDBACK = 12_000
 
 def pull_seen(session: Session, event: PullsSeen, pull: Pull) -> Iterator[Deed]:
     task = next(
-        (t for t in with_pull(session) if t.pull_request and t.pull_request.number == pull.number),
+        (
+            t
+            for t in tasks_with_pull(session)
+            if t.pull_request and t.pull_request.number == pull.number
+        ),
         None,
     )
     if task is None or task.pull_request is None:
@@ -43,9 +47,9 @@ def pull_seen(session: Session, event: PullsSeen, pull: Pull) -> Iterator[Deed]:
     former = task.pull_request
     if former.merged and not pull.merged:
         return  # an outdated observation from before the merge
-    if former.unchecked and _is_settled(former, pull):
+    if former.unchecked and _is_checks_question_settled(former, pull):
         what = "Merged" if pull.merged else "There is something new"
-        decided = Decided(what=what, by="GitHub", at=event.at)
+        decided = CardDecision(what=what, by="GitHub", at=event.at)
         yield from close_checks_card(task, former, decided)
         former = task.pull_request.model_copy(update={"checks_since": event.at})
     checks = tuple(dict.fromkeys((*former.checks, *pull.checks)))[-MOST_CHECKS:]
@@ -59,29 +63,29 @@ def pull_seen(session: Session, event: PullsSeen, pull: Pull) -> Iterator[Deed]:
         yield from pull_closed(session, task, event, former.number)
 
 
-def _is_settled(asked: PullRequest, pull: Pull) -> bool:
+def _is_checks_question_settled(asked: PullRequest, pull: Pull) -> bool:
     """Whether a person need no longer decide about missing checks."""
     appeared = asked.seen is not None and set(pull.checks) - set(asked.seen.checks)
     return bool(appeared) or not pull.open or pull.head != asked.unchecked
 
 
-def attend(session: Session, event: Happening) -> Iterator[Deed]:
+def handle_feedback(session: Session, event: EventBase) -> Iterator[Deed]:
     """Decide what to do about open pull requests of tasks that nobody works on."""
     for task in session.in_state(TaskState.COMPLETED):
         pull = task.pull_request
         if pull is None or not pull.open or pull.unneeded or pull.seen is None:
             continue
-        if news := _untold(pull, pull.seen):
+        if news := _new_feedback(pull, pull.seen):
             yield from _rework(session, task, event, pull, news)
-        elif missing := base_missing(session, task, pull):
-            take_in_first(task, missing)
+        elif missing := missing_base_merges(session, task, pull):
+            take_in_base_first(task, missing)
         elif pull.seen.merge_state is MergeState.CONFLICT and _is_next(session, task):
-            take_in_once(task, pull)
+            take_in_base_once(task, pull)
         elif pull.seen.draft and pull.seen.head == pull.head and _is_next(session, task):
             _make_ready(task, pull)
 
 
-def _untold(pull: PullRequest, seen: Pull) -> dict[str, str]:
+def _new_feedback(pull: PullRequest, seen: Pull) -> dict[str, str]:
     """Return what the agent has not been told: failed checks once all have finished, and comments of people with write
     access.
     """
@@ -101,7 +105,7 @@ def _untold(pull: PullRequest, seen: Pull) -> dict[str, str]:
 
 
 def _rework(
-    session: Session, task: Task, event: Happening, pull: PullRequest, news: dict[str, str]
+    session: Session, task: Task, event: EventBase, pull: PullRequest, news: dict[str, str]
 ) -> Iterator[Deed]:
     task.pull_request = pull.model_copy(
         update={"delivered": (*pull.delivered, *news), "wanted_by": None}
@@ -112,7 +116,7 @@ def _rework(
     task.become(TaskState.NEEDS_CONTINUATION)
     feedback = (
         f"Your work is in pull request #{pull.number}. This came back about it; mend it on the same branch and commit.\n\n"
-        + "\n\n".join(_fitting([*news.values()]))
+        + "\n\n".join(_fit_texts([*news.values()]))
     )
     if rounds > MAX_ROUNDS:
         task.next_run.instructions = feedback  # in case a person has it retried
@@ -133,10 +137,10 @@ def _rework(
 def _quoted(text: str) -> str:
     """Return who wrote it, or which check failed, and the beginning of the text."""
     head, _, said = text.partition("\n")
-    return f"{head.removeprefix('## ')}: {shortened(said.strip(), messages.MOST_QUOTED)}"
+    return f"{head.removeprefix('## ')}: {shortened(said.strip(), messages.MAX_QUOTED_CHARS)}"
 
 
-def _fitting(texts: list[str]) -> list[str]:
+def _fit_texts(texts: list[str]) -> list[str]:
     # Each text gets a share of the room, so that one endless output does not hide the others.
     shares, left = dict[int, str](), LONGEST_FEEDBACK
     for number in sorted(range(len(texts)), key=lambda one: len(texts[one])):
@@ -146,18 +150,18 @@ def _fitting(texts: list[str]) -> list[str]:
 
 
 def _is_next(session: Session, task: Task) -> bool:
-    return not ship.depends_on(session, task)
+    return not ship.open_dependency_pulls(session, task)
 
 
-def take_in_once(task: Task, pull: PullRequest) -> bool:
+def take_in_base_once(task: Task, pull: PullRequest) -> bool:
     """Take in the base because of a conflict, at most once per commit: repeating it would not resolve what still
     conflicts.
     """
     mark = f"conflict:{pull.head}"
     times = sum(one.startswith("conflict:") for one in pull.taken_in)
-    if mark in pull.taken_in or times >= MOST_TIMES_TAKEN_IN:
+    if mark in pull.taken_in or times >= MAX_BASE_MERGES:
         return False
-    take_in_first(task, (mark,))
+    take_in_base_first(task, (mark,))
     return True
 
 
@@ -174,7 +178,7 @@ def _make_ready(task: Task, pull: PullRequest) -> None:
         task.become(TaskState.INTEGRATING)
 
 
-def take_in_first(task: Task, missing: tuple[str, ...]) -> None:
+def take_in_base_first(task: Task, missing: tuple[str, ...]) -> None:
     task.become(TaskState.NEEDS_CONTINUATION)
     task.base_to_merge = missing
 
@@ -235,10 +239,10 @@ _CAUSES = _MENDING | {Why.FIRST, Why.CHANGED}
 """Reasons that start new work; all other reasons only continue it."""
 
 
-def pull_merged(session: Session, task: Task, event: Happening, number: int) -> Iterator[Deed]:
+def pull_merged(session: Session, task: Task, event: EventBase, number: int) -> Iterator[Deed]:
     """Record a merge by people, and end work that only concerned this pull request."""
     asked = task.state in (TaskState.BLOCKED, TaskState.FAILED) and not _wants_more(task)
-    if asked or _is_about_it(task):
+    if asked or _is_only_about_pull(task):
         yield from _end_work(session, task, event, f"#{number} was merged")
     session.say(Speaker.SYSTEM, f"Pull request #{number} of {task.key} was merged", event.at)
     yield messages.news(
@@ -246,9 +250,9 @@ def pull_merged(session: Session, task: Task, event: Happening, number: int) -> 
     )
 
 
-def pull_closed(session: Session, task: Task, event: Happening, number: int) -> Iterator[Deed]:
+def pull_closed(session: Session, task: Task, event: EventBase, number: int) -> Iterator[Deed]:
     """Record a closed pull request. Fixes for it end; a task that had failed stays failed."""
-    if _is_about_it(task):
+    if _is_only_about_pull(task):
         yield from _end_work(session, task, event, f"#{number} was closed")
     yield messages.news(
         f"closed:{task.key}:{number}",
@@ -257,13 +261,13 @@ def pull_closed(session: Session, task: Task, event: Happening, number: int) -> 
     )
 
 
-def _is_about_it(task: Task) -> bool:
+def _is_only_about_pull(task: Task) -> bool:
     """Whether the current work only concerns that pull request, and nothing else is wanted of the task."""
     match task.state:
         case TaskState.NEEDS_CONTINUATION:
             return not _wants_more(task)
         case TaskState.RUNNING:
-            return _cause(task) in _MENDING and not task.taken_by
+            return _original_cause(task) in _MENDING and not task.taken_by
         case TaskState.VERIFYING | TaskState.INTEGRATING:
             # no agent has worked on it since
             return task.completed_at is not None
@@ -272,10 +276,10 @@ def _is_about_it(task: Task) -> bool:
 
 
 def _wants_more(task: Task) -> bool:
-    return task.completed_at is None and _cause(task) is Why.CHANGED
+    return task.completed_at is None and _original_cause(task) is Why.CHANGED
 
 
-def _cause(task: Task) -> Why:
+def _original_cause(task: Task) -> Why:
     # The reason behind all retries.
     whys = [run.why for run in task.runs]
     if task.state is TaskState.NEEDS_CONTINUATION:
@@ -283,9 +287,9 @@ def _cause(task: Task) -> Why:
     return next((why for why in reversed(whys) if why in _CAUSES), Why.FIRST)
 
 
-def _end_work(session: Session, task: Task, event: Happening, what: str) -> Iterator[Deed]:
+def _end_work(session: Session, task: Task, event: EventBase, what: str) -> Iterator[Deed]:
     """Complete the task: end its agent and close its open cards."""
-    decided = Decided(what=what, by="people there", at=event.at)
+    decided = CardDecision(what=what, by="people there", at=event.at)
     yield from blocked.close_card(session, task, decided)
     yield from limits.close_limit_card(session, task, decided)
     if task.state is TaskState.INTEGRATING and task.pull_problem:

@@ -17,15 +17,20 @@ from bot.steps.blocked import rules as blocked
 from bot.steps.pull_requests import cards as pull_cards
 from bot.steps.pull_requests.cards import (
     about_all,
-    about_one,
-    about_trouble,
     ask_about_checks,
-    base_missing,
     close_checks_card,
-    still_open,
-    trouble,
+    missing_base_merges,
+    pull_button_target,
+    tasks_with_open_pull,
+    watch_problem_card,
+    watch_problem_id,
 )
-from bot.steps.pull_requests.feedback import base_taken_in, pull_merged, pull_seen, take_in_once
+from bot.steps.pull_requests.feedback import (
+    base_taken_in,
+    pull_merged,
+    pull_seen,
+    take_in_base_once,
+)
 from bot.steps.ship import rules as ship
 
 _BASE_MOVED = (Obstacle.CONFLICT, Obstacle.BEHIND)
@@ -46,9 +51,11 @@ def ready_to_merge(session: Session, task: Task) -> bool:
         return False
     if pull.unchecked == pull.head:
         return False  # a person is asked
-    if pull.seen.ci in (CiState.PENDING, CiState.FAILED) or ship.depends_on(session, task):
+    if pull.seen.ci in (CiState.PENDING, CiState.FAILED) or ship.open_dependency_pulls(
+        session, task
+    ):
         return False
-    return not base_missing(session, task, pull)
+    return not missing_base_merges(session, task, pull)
 
 
 def merge_order(task: Task, pull: PullRequest) -> MergePull:
@@ -77,7 +84,7 @@ def merge_tried(session: Session, event: PullMergeTried) -> Iterator[Deed]:
         yield from ask_about_checks(task, pull, tried.reason)
     elif tried.obstacle in WAITS_FOR:
         task.pull_request = pull.model_copy(update={"problem": tried.reason})
-    elif tried.obstacle not in _BASE_MOVED or not take_in_once(task, pull):
+    elif tried.obstacle not in _BASE_MOVED or not take_in_base_once(task, pull):
         not_merged(task, pull, tried.reason)
 
 
@@ -88,29 +95,35 @@ def not_merged(task: Task, pull: PullRequest, reason: str) -> None:
 def pressed(session: Session, event: Pressed) -> Iterator[Deed]:
     match event.verb:
         case Verb.MERGE_PULL:
-            wanted = [task for task in still_open(session) if about_one(task) == event.about]
+            wanted = [
+                task
+                for task in tasks_with_open_pull(session)
+                if pull_button_target(task) == event.about
+            ]
             yield from _want_merged(session, event, wanted)
         case Verb.MERGE_PULLS if event.about == about_all(session):
-            yield from _want_merged(session, event, still_open(session))
+            yield from _want_merged(session, event, tasks_with_open_pull(session))
         case Verb.MERGE_UNCHECKED | Verb.WAIT_LONGER:
             yield from _about_missing_checks(session, event)
         case Verb.UNNEEDED if event.about == about_all(session):
-            for task in still_open(session):
+            for task in tasks_with_open_pull(session):
                 if task.pull_request:
                     task.pull_request = task.pull_request.model_copy(update={"unneeded": True})
             session.say(Speaker.USER, "The open pull requests need not be waited for", event.at)
             if session.pulls.problem:
-                yield trouble(session, messages.decided("Not waited for", event))
+                yield watch_problem_card(session, messages.decided("Not waited for", event))
                 session.pulls.problem = ""
-        case Verb.WATCH_AGAIN if session.pulls.problem and event.about == about_trouble(session):
-            yield trouble(session, messages.decided("Tried again", event))
+        case Verb.WATCH_AGAIN if session.pulls.problem and event.about == watch_problem_id(session):
+            yield watch_problem_card(session, messages.decided("Tried again", event))
             session.pulls.problem = ""
         case _:
             yield messages.stale_press(session, event)
 
 
 def _about_missing_checks(session: Session, event: Pressed) -> Iterator[Deed]:
-    asked = [task for task in still_open(session) if about_one(task) == event.about]
+    asked = [
+        task for task in tasks_with_open_pull(session) if pull_button_target(task) == event.about
+    ]
     pulls = [(task, task.pull_request) for task in asked]
     found = next(((t, pull) for t, pull in pulls if pull and pull.unchecked == pull.head), None)
     if found is None:
@@ -129,7 +142,7 @@ def _about_missing_checks(session: Session, event: Pressed) -> Iterator[Deed]:
 
 def _want_merged(session: Session, event: FromPerson, tasks: list[Task]) -> Iterator[Deed]:
     if not tasks:
-        yield messages.privately(
+        yield messages.private_reply(
             event, "That pull request is not open any more, or has changed since; look again."
         )
     for task in tasks:
@@ -169,9 +182,9 @@ def decide(
         case OrderFailed(what="watch_pulls", reason=reason, remedy=remedy):
             session.pulls.problem = sentences(reason, remedy)
             session.pulls.problems += 1
-            yield trouble(session)
+            yield watch_problem_card(session)
         case OrderFailed():
-            yield from blocked.hold_refused(session, event)
+            yield from blocked.block_refused(session, event)
 
 
 # Orders for open pull requests.
@@ -181,7 +194,7 @@ def due(session: Session) -> Iterator[Order]:
     """Yield the orders that watch open pull requests and merge those that somebody wants merged."""
     if session.pulls.host is None:
         return
-    waited_for = pull_cards.still_open(session)
+    waited_for = pull_cards.tasks_with_open_pull(session)
     numbers = tuple(sorted(t.pull_request.number for t in waited_for if t.pull_request))
     if numbers and not session.pulls.problem:
         yield WatchPulls(numbers=numbers)

@@ -19,18 +19,18 @@ from bot.core.spec_kit.drafts import TaskType
 from bot.core.task import PullText, Task
 from bot.core.text import cut, first_few
 from bot.core.world import World
-from bot.steps.asking import Answer, ResultFields, SessionPrompt, parsed
-from bot.steps.prompt_data import basics, check_data, diff_excerpt, masked_diff, task_data
+from bot.steps.asking import ModelReply, ResultFields, SessionPrompt, json_parser
+from bot.steps.prompt_data import check_data, common_data, diff_excerpt, masked_diff, task_data
 
 LONGEST_BODY = 20_000
-MANY = 50
+MAX_LISTED = 50
 """Commits and files beyond this number are only counted."""
 
 
 log = logging.getLogger("bot.perform")
 
 
-class PullReply(Answer):
+class PullReply(ModelReply):
     title: str = Field(min_length=1)
     body: str = Field(min_length=1)
 
@@ -65,7 +65,7 @@ class PullRequestPrompt(
         return self.fallback() if self.diff is None else None
 
     def data(self) -> dict[str, object]:
-        return basics(self.session) | {
+        return common_data(self.session) | {
             "task": task_data(self.session, self.task),
             "commits": _subjects(self.task),
             "diff": diff_excerpt(self.session, self.diff or ""),
@@ -73,7 +73,7 @@ class PullRequestPrompt(
         }
 
     def read(self, text: str) -> PullText:
-        found = parsed(PullReply, text)
+        found = json_parser(PullReply, text)
         if problem := title_problem(found.title):
             raise ValueError(f"title: {problem}")
         return PullText(title=found.title, body=cut(found.body, LONGEST_BODY))
@@ -122,7 +122,7 @@ def _touched(task: Task) -> Sequence[str]:
     if work is None:
         return []
     files = dict.fromkeys((*work.created_files, *work.changed_files, *work.deleted_files))
-    return first_few([f"`{path}`" for path in files], MANY)
+    return first_few([f"`{path}`" for path in files], MAX_LISTED)
 
 
 def _bullets(texts: Iterator[str] | Sequence[str]) -> str:
@@ -131,4 +131,4 @@ def _bullets(texts: Iterator[str] | Sequence[str]) -> str:
 
 def _subjects(task: Task) -> Sequence[str]:
     """Return the commits' subjects, oldest first."""
-    return first_few([commit.subject for commit in reversed(task.commits)], MANY, "commit")
+    return first_few([commit.subject for commit in reversed(task.commits)], MAX_LISTED, "commit")

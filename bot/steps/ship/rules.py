@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bot.core.actions import Deed, DescribeWork, OpenPull, Order, Show
-from bot.core.cards import Decided, DocumentCard, NeedsYouCard
+from bot.core.cards import CardDecision, DocumentCard, NeedsYouCard
 from bot.core.choices import Choice, Style, Verb
-from bot.core.events import Happening, OrderFailed, Pressed, PullOpened, WorkDescribed
+from bot.core.events import EventBase, OrderFailed, Pressed, PullOpened, WorkDescribed
 from bot.core.session import Session
 from bot.core.sheets import Tone
 from bot.core.spec_kit.drafts import TaskType
@@ -24,23 +24,23 @@ MOST_SAID = 300
 """Characters of a report shown in addition to the report itself."""
 
 
-def begin(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
+def begin(session: Session, task: Task, event: EventBase) -> Iterator[Deed]:
     """Ship a task that has passed everything. Without a forge it is complete with its branch."""
     task.become(TaskState.INTEGRATING)
     task.pull_problem = ""
-    if not wants_pull(session, task):
+    if not makes_pull_request(session, task):
         yield from complete(session, task, event)
 
 
-def wants_pull(session: Session, task: Task) -> bool:
+def makes_pull_request(session: Session, task: Task) -> bool:
     """Whether the task makes a pull request: not an investigation, and on a shared branch only the last task."""
     if session.pulls.host is None or not task.commits:
         return False
     return task.type is not TaskType.INVESTIGATION and plan.is_last_on_branch(session, task)
 
 
-def complete(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
-    _look_at_later_work(session, task)
+def complete(session: Session, task: Task, event: EventBase) -> Iterator[Deed]:
+    _verify_later_work(session, task)
     task.become(TaskState.COMPLETED)
     task.completed_at = event.at
     summary = _summary(session, task)
@@ -63,30 +63,30 @@ def _suggested(task: Task) -> Iterator[str]:
         yield sentences(f"Could be better, and is not required: {'; '.join(verdict.suggestions)}")
 
 
-def _look_at_later_work(session: Session, task: Task) -> None:
+def _verify_later_work(session: Session, task: Task) -> None:
     # Later work on the same branch was never tested with this task's current state.
     for other in plan.later_on_branch(session, task):
         if other.state in (TaskState.COMPLETED, TaskState.INTEGRATING) and other.runs:
-            _look_again(other)
+            _verify_again(other)
 
 
-def task_gone(session: Session, task: Task) -> None:
+def release_branch_of(session: Session, task: Task) -> None:
     """Adjust the other tasks of its branch to a task that is no longer wanted: an earlier one makes the pull request
     instead.
     """
-    plan.separate_branches(session, task)
+    plan.detach_shared_branches(session, task)
     before = task.workspace.task_ids if task.workspace else ()
     for other in plan.tasks_on_branch(session, task):
         done = other.state is TaskState.COMPLETED and other.pull_request is None
-        if done and other.id in before and wants_pull(session, other):
+        if done and other.id in before and makes_pull_request(session, other):
             if task.runs:
-                _look_again(other)
+                _verify_again(other)
             else:
                 other.become(TaskState.NEEDS_CONTINUATION)
                 other.become(TaskState.INTEGRATING)
 
 
-def _look_again(task: Task) -> None:
+def _verify_again(task: Task) -> None:
     # Its branch contains more than the task itself has done.
     task.become(TaskState.NEEDS_CONTINUATION)
     task.become(TaskState.VERIFYING)
@@ -174,7 +174,7 @@ def pull_not_opened(session: Session, event: OrderFailed) -> Iterator[Deed]:
     yield not_shipped_card(task)
 
 
-def not_shipped_card(task: Task, decided: Decided | None = None) -> Show:
+def not_shipped_card(task: Task, decided: CardDecision | None = None) -> Show:
     about = f"{task.id}:{task.asking}"
     choices = (
         Choice(label="Try again", verb=Verb.SHIP_AGAIN, about=about, style=Style.PRIMARY),
@@ -217,14 +217,14 @@ def _ship_again(task: Task) -> None:
     task.work_run = ""
 
 
-def waiting(session: Session, decided: Decided | None = None) -> Iterator[Deed]:
+def not_shipped_cards(session: Session, decided: CardDecision | None = None) -> Iterator[Deed]:
     """Show the cards of all tasks that cannot be shipped, again or with the decision."""
     for task in session.in_state(TaskState.INTEGRATING):
         if task.pull_problem:
             yield not_shipped_card(task, decided)
 
 
-def depends_on(session: Session, task: Task) -> tuple[int, ...]:
+def open_dependency_pulls(session: Session, task: Task) -> tuple[int, ...]:
     """Return the open pull requests whose work its branch contains; until they are merged it stays a draft."""
     found: dict[int, None] = {}
     seen: set[str] = set()
@@ -249,7 +249,7 @@ def depends_on(session: Session, task: Task) -> tuple[int, ...]:
 # The text of a pull request. Without it, a pull request is neither opened nor offered for merging.
 
 
-def without_pull_text(session: Session) -> list[Task]:
+def tasks_without_pull_text(session: Session) -> list[Task]:
     """Return the tasks whose pull request has no text yet."""
     done = session.in_state(TaskState.COMPLETED, TaskState.INTEGRATING)
     return [
@@ -284,6 +284,6 @@ def due(session: Session, task: Task) -> Iterator[Order]:
 
 def due_pull_texts(session: Session) -> Iterator[Order]:
     """Yield orders for missing texts."""
-    for task in without_pull_text(session):
+    for task in tasks_without_pull_text(session):
         if task.run:
             yield DescribeWork(task_id=task.id, run_id=task.run.id)

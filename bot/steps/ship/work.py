@@ -15,8 +15,8 @@ from bot.core.session import Session
 from bot.core.task import Task
 from bot.core.world import World, performs, performs_telling
 from bot.ports import Forge
-from bot.steps.pull_requests.cards import merged_below, with_pull
-from bot.steps.ship.rules import depends_on
+from bot.steps.pull_requests.cards import merged_dependency_pulls, tasks_with_pull
+from bot.steps.ship.rules import open_dependency_pulls
 from bot.steps.workspaces import keep_evidence, require_head, task_in
 
 
@@ -37,9 +37,9 @@ async def open_pull(world: World, session: Session, order: OpenPull) -> PullOpen
     """
     forge, slug = _forge(world, session)
     task, workspace = task_in(session, order.task_id)
-    await _require_proof(world, session, task, order.commit)
+    await _require_verified(world, session, task, order.commit)
     await forge.publish(session.repository.path, slug, workspace.branch, order.commit)
-    after = depends_on(session, task)
+    after = open_dependency_pulls(session, task)
     text = task.pull_text
     wanted = PullWanted(
         branch=workspace.branch,
@@ -64,7 +64,7 @@ async def open_pull(world: World, session: Session, order: OpenPull) -> PullOpen
     )
 
 
-async def _require_proof(world: World, session: Session, task: Task, commit: str) -> None:
+async def _require_verified(world: World, session: Session, task: Task, commit: str) -> None:
     # Only what was verified is published: clean, committed, and at that very commit.
     _, workspace = task_in(session, task.id)
     work = await require_head(world, task, workspace, commit)
@@ -83,7 +83,7 @@ async def watch_pulls(
     forge, slug = _forge(world, session)
     known = {
         task.pull_request.number: task.pull_request.seen
-        for task in with_pull(session)
+        for task in tasks_with_pull(session)
         if task.pull_request
     }
     while True:
@@ -94,7 +94,7 @@ async def watch_pulls(
                 world, partial(forge.look, slug, number), tell, order=order.key, quiet=False
             )
             # compared with what was saved of it, which is masked
-            pull = world.masker.mask_model(_heard(found))
+            pull = world.masker.mask_model(_trusted_notes_only(found))
             if pull != known.get(number):
                 known[number] = pull
                 changed.append(pull)
@@ -103,7 +103,7 @@ async def watch_pulls(
         await world.clock.sleep(world.rules.poll_seconds)
 
 
-def _heard(pull: Pull) -> Pull:
+def _trusted_notes_only(pull: Pull) -> Pull:
     # Comments of people without write access are neither shown nor stored: there may be any number of them.
     return pull.model_copy(update={"notes": tuple(one for one in pull.notes if one.trusted)})
 
@@ -182,7 +182,7 @@ async def _merged_heads(world: World, session: Session, task: Task) -> tuple[str
     """Return the heads of the pull requests it builds on at the time they were merged, perhaps squashed, into the base."""
     forge, slug = _forge(world, session)
     found: list[str] = []
-    for pull in merged_below(session, task):
+    for pull in merged_dependency_pulls(session, task):
         head = pull.seen.head if pull.seen else ""
         if head and not await world.repository.commit_exists(session.repository.path, head):
             # people pushed to it before it was merged

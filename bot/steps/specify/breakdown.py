@@ -19,7 +19,7 @@ from bot.core.spec_kit.spec import coverage, requirement_ids
 from bot.core.task import drafts_of
 from bot.core.text import cut
 from bot.ports import Llm
-from bot.steps.asking import Answer, Prompt, ask, parsed, unfenced
+from bot.steps.asking import ModelReply, Prompt, ask, json_parser, without_code_fence
 from bot.steps.prompt_data import (
     LONGEST_LINE,
     Sentence,
@@ -27,7 +27,7 @@ from bot.steps.prompt_data import (
     change_request,
     current_documents,
     findings,
-    is_gone,
+    is_never_done,
     kept_tasks,
     question_data,
     tasks_now,
@@ -36,22 +36,22 @@ from bot.steps.prompt_data import (
 MAX_PARALLEL = 10
 MAX_TASKS = 100
 """In addition to existing tasks. Nobody could seriously review more."""
-GOOD = 70
+GOOD_SCORE = 70
 """Out of 100. A worse breakdown is written again once before anybody sees it."""
 
 
-class Breakdown(Answer):
+class Breakdown(ModelReply):
     parallelism: int = Field(default=2, ge=1, le=MAX_PARALLEL)
     tasks: list[TaskDraft]
 
 
-class Quality(Answer):
+class Quality(ModelReply):
     score: int = Field(ge=0, le=100)
     issues: list[Sentence] = Field(default_factory=list[Sentence], max_length=50)
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradedBreakdown:
     """A breakdown, its evident flaws, and the model's grade."""
 
     breakdown: Breakdown
@@ -61,20 +61,20 @@ class Graded:
 
     @property
     def poor(self) -> bool:
-        return bool(self.own) or (self.score is not None and self.score < GOOD)
+        return bool(self.own) or (self.score is not None and self.score < GOOD_SCORE)
 
     @property
     def rank(self) -> tuple[int, int]:
         return (-len(self.own), self.score or 0)
 
 
-async def break_down(llm: Llm, session: Session) -> tuple[Graded, Usage]:
+async def break_down(llm: Llm, session: Session) -> tuple[GradedBreakdown, Usage]:
     """Return the tasks. Without a valid reply, a single task does everything."""
     spec = spec_text(session)
     question = TasksPrompt(session)
     found, usage = await ask(llm, question)
     if found is None:
-        return Graded(_single_task(session, spec), (), None, ()), usage
+        return GradedBreakdown(_single_task(session, spec), (), None, ()), usage
     first, judging = await _graded(llm, session, found, spec)
     usage += judging
     if not first.poor:
@@ -97,7 +97,7 @@ class TasksPrompt(Prompt[Breakdown | None], name="tasks", reply=Breakdown):
     """`poor`: the version that is to be made better."""
 
     session: Session
-    poor: Graded | None = None
+    poor: GradedBreakdown | None = None
 
     def data(self) -> dict[str, object]:
         now, poor = tasks_now(self.session), self.poor
@@ -110,10 +110,10 @@ class TasksPrompt(Prompt[Breakdown | None], name="tasks", reply=Breakdown):
 
     def read(self, text: str) -> Breakdown:
         try:
-            breakdown = parsed(Breakdown, text)
+            breakdown = json_parser(Breakdown, text)
         except ValueError:
             # some models write the tasks.md itself
-            drafts = tasks_reader.drafts_from(unfenced(text))
+            drafts = tasks_reader.drafts_from(without_code_fence(text))
             if not drafts:
                 raise
             breakdown = Breakdown(tasks=list(drafts))
@@ -147,10 +147,10 @@ class BreakdownPrompt(Prompt[Quality | None], name="breakdown", reply=Quality):
 
 def _with_kept_tasks(session: Session, breakdown: Breakdown) -> Breakdown:
     """Return the breakdown merged with the tasks that stay. Raises ValueError if it cannot be carried out."""
-    kept = _kept(session)
+    kept = _kept_drafts(session)
     proposed = _proposed(kept, breakdown.tasks)
     tasks = list(drafts.merge_breakdown(kept, proposed, affected_keys(session)))
-    gone = {task.key for task in kept_tasks(session) if is_gone(task)}
+    gone = {task.key for task in kept_tasks(session) if is_never_done(task)}
     problems = [
         f"{draft.key} was another task before; use a new key"
         for draft in tasks
@@ -180,15 +180,15 @@ def _proposed(kept: list[TaskDraft], drafts: list[TaskDraft]) -> list[TaskDraft]
     ]
 
 
-def _kept(session: Session) -> list[TaskDraft]:
+def _kept_drafts(session: Session) -> list[TaskDraft]:
     # Without tasks that will never be done: nothing may depend on them.
     kept = kept_tasks(session)
-    return list(drafts_of([task for task in kept if not is_gone(task)]))
+    return list(drafts_of([task for task in kept if not is_never_done(task)]))
 
 
 async def _graded(
     llm: Llm, session: Session, breakdown: Breakdown, spec: str
-) -> tuple[Graded, Usage]:
+) -> tuple[GradedBreakdown, Usage]:
     """What anybody can see first, then what the model thinks of it."""
     scan = session.repository.scan
     tests = bool(session.tests.command or (scan and scan.has_tests))
@@ -202,12 +202,12 @@ async def _graded(
     ]
     quality, usage = await ask(llm, BreakdownPrompt(session, breakdown.tasks))
     issues = tuple(quality.issues) if quality else ()
-    return Graded(breakdown, tuple(own), quality.score if quality else None, issues), usage
+    return GradedBreakdown(breakdown, tuple(own), quality.score if quality else None, issues), usage
 
 
 def _single_task(session: Session, spec: str) -> Breakdown:
     """Return one task for everything that is wanted, plus the existing ones."""
-    now = _kept(session)
+    now = _kept_drafts(session)
     wish = change_request(session) if now else ""
     used = [int(re.sub("[^0-9]", "", task.key) or 0) for task in kept_tasks(session)]
     draft = TaskDraft(
@@ -225,7 +225,7 @@ def _unserved(spec: str, now: list[TaskDraft]) -> tuple[str, ...]:
     return tuple(open_ones) or requirement_ids(spec)
 
 
-def rendered(session: Session, breakdown: Breakdown, today: str) -> str:
+def render_tasks_md(session: Session, breakdown: Breakdown, today: str) -> str:
     """Return its tasks.md."""
     return tasks_writer.render_tasks(
         session.title,

@@ -19,7 +19,7 @@ from bot.core.events import PlanAnalysed
 from bot.core.facts import Fact
 from bot.core.intent import Risk
 from bot.core.llm import Usage
-from bot.core.plan import Analysis, Covered, DocumentKind, Finding, Policy, Severity
+from bot.core.plan import Analysis, DocumentKind, Finding, Policy, RequirementCoverage, Severity
 from bot.core.session import Session
 from bot.core.spec_kit import spec
 from bot.core.spec_kit.drafts import TaskDraft
@@ -29,7 +29,14 @@ from bot.core.task import drafts_of
 from bot.core.text import sentences
 from bot.core.world import Rules, World
 from bot.ports import Llm
-from bot.steps.asking import Answer, Prompt, ResultFields, SessionPrompt, ask, unfenced
+from bot.steps.asking import (
+    ModelReply,
+    Prompt,
+    ResultFields,
+    SessionPrompt,
+    ask,
+    without_code_fence,
+)
 from bot.steps.prompt_data import (
     Sentence,
     ShortLine,
@@ -38,11 +45,11 @@ from bot.steps.prompt_data import (
     findings,
     finished_sessions,
     former_documents,
-    is_gone,
-    live_change,
+    is_never_done,
+    pending_change,
     question_data,
 )
-from bot.steps.specify.breakdown import break_down, rendered, spec_text
+from bot.steps.specify.breakdown import break_down, render_tasks_md, spec_text
 
 MAX_FINDINGS = 50
 MOST_HISTORY = 20
@@ -59,7 +66,7 @@ _LETTERS = {
 _UNSETTLED = re.compile(r"\[\s*NEEDS CLARIFICATION", re.IGNORECASE)
 
 
-class SeenFinding(Answer):
+class SeenFinding(ModelReply):
     category: Literal[
         "duplication",
         "ambiguity",
@@ -84,11 +91,11 @@ class SeenFinding(Answer):
         return severity.strip().upper() if isinstance(severity, str) else severity
 
 
-class SeenFindings(Answer):
+class SeenFindings(ModelReply):
     findings: list[SeenFinding]
 
 
-class Written(Fact):
+class WrittenDocument(Fact):
     text: str
     drafts: tuple[TaskDraft, ...] = ()
     parallelism: int = 1
@@ -96,22 +103,22 @@ class Written(Fact):
     """The quality of the tasks, 0 to 100."""
 
 
-async def document(
+async def draft_document(
     llm: Llm, session: Session, kind: DocumentKind, today: date
-) -> tuple[Written, Usage]:
+) -> tuple[WrittenDocument, Usage]:
     """Write one of the three documents from the request, the decisions, and the preceding documents."""
     match kind:
         case DocumentKind.SPEC:
             text, usage = await ask(llm, SpecifyPrompt(session, today))
-            return Written(text=_with_decisions(session, text, today)), usage
+            return WrittenDocument(text=_with_decisions(session, text, today)), usage
         case DocumentKind.PLAN:
             text, usage = await ask(llm, PlanPrompt(session, today))
-            return Written(text=text), usage
+            return WrittenDocument(text=text), usage
         case DocumentKind.TASKS:
             graded, usage = await break_down(llm, session)
             found = graded.breakdown
-            written = Written(
-                text=rendered(session, found, today.isoformat()),
+            written = WrittenDocument(
+                text=render_tasks_md(session, found, today.isoformat()),
                 drafts=tuple(found.tasks),
                 parallelism=found.parallelism,
                 score=graded.score,
@@ -142,7 +149,7 @@ class _DocumentPrompt(Prompt[str]):
         """What such a document must hold, and this one does not."""
 
     def read(self, text: str) -> str:
-        markdown = unfenced(text)
+        markdown = without_code_fence(text)
         if len(markdown) > LONGEST_DOCUMENT:
             raise ValueError(
                 f"the document has {len(markdown)} characters; at most {LONGEST_DOCUMENT} are allowed"
@@ -227,7 +234,7 @@ def analysis(session: Session, seen: SeenFindings) -> Analysis:
     return Analysis(findings=_numbered([*_uncovered(coverage), *seen.findings]), coverage=coverage)
 
 
-def _coverage(session: Session) -> tuple[Covered, ...]:
+def _coverage(session: Session) -> tuple[RequirementCoverage, ...]:
     return spec.coverage(spec_text(session), _tasks(session))
 
 
@@ -262,13 +269,13 @@ def policy(rules: Rules, session: Session) -> Policy:
 
 
 def _tasks(session: Session) -> tuple[TaskDraft, ...]:
-    change = live_change(session)
+    change = pending_change(session)
     if change and change.drafts:
         return change.drafts
-    return drafts_of([task for task in session.tasks if not is_gone(task)])
+    return drafts_of([task for task in session.tasks if not is_never_done(task)])
 
 
-def _uncovered(coverage: Sequence[Covered]) -> Iterator[SeenFinding]:
+def _uncovered(coverage: Sequence[RequirementCoverage]) -> Iterator[SeenFinding]:
     for covered in coverage:
         if not covered.tasks:
             yield SeenFinding(
@@ -297,7 +304,7 @@ def _numbered(seen: Sequence[SeenFinding]) -> tuple[Finding, ...]:
 
 
 def plain_spec(session: Session) -> str:
-    previous, change = _before(session, "spec")
+    previous, change = _former_document(session, "spec")
     if previous:
         number = max((int(id[3:6]) for id in spec.requirement_ids(previous)), default=0) + 1
         asked = f"- **FR-{number:03}**: The system MUST do what was asked for: {_one_line(change)}"
@@ -315,7 +322,7 @@ def plain_spec(session: Session) -> str:
 
 
 def plain_plan(session: Session) -> str:
-    previous, change = _before(session, "plan")
+    previous, change = _former_document(session, "plan")
     if previous:
         return f"{previous}\n\n## Change\n\n{change}\n" if change else f"{previous}\n"
     command = session.tests.command or "to be set up"
@@ -326,7 +333,7 @@ def plain_plan(session: Session) -> str:
     )
 
 
-def _before(session: Session, kind: str) -> tuple[str, str]:
+def _former_document(session: Session, kind: str) -> tuple[str, str]:
     """Return the former document and what is to change."""
     return former_documents(session).get(kind, "").rstrip(), change_request(session).strip()
 

@@ -20,7 +20,7 @@ MOST_HISTORY = 20
 @performs(WriteDocument)
 async def write_document(world: World, session: Session, order: WriteDocument) -> DocumentWritten:
     today = world.clock.now().date()
-    written, usage = await questions.document(world.llm, session, order.document, today)
+    written, usage = await questions.draft_document(world.llm, session, order.document, today)
     # what people approve is the digest of this text, so it is masked before the digest is taken
     text = world.masker.mask(written.text)
     return DocumentWritten(
@@ -57,7 +57,7 @@ async def commit_documents(
         )
     except Refused as refusal:
         raise explain_taken(refusal, workspace) from refusal
-    await _on_the_base(world, session, workspace)
+    await _merge_base(world, session, workspace)
     files = {f"{spec.directory}/{kind.file}": document_text(session, kind) for kind in DocumentKind}
     message = f"docs({spec.id}): specification, revision {order.revision}"
     commit = await world.worktrees.commit_files(workspace.path, files, message)
@@ -71,7 +71,7 @@ async def commit_documents(
     )
 
 
-async def _on_the_base(world: World, session: Session, workspace: Workspace) -> None:
+async def _merge_base(world: World, session: Session, workspace: Workspace) -> None:
     # Agents start from the spec branch, so it must contain the base that the plan was made for, even if the base has
     # moved.
     message = f"chore: bring {session.repository.base_branch} into the plan"

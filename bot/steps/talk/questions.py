@@ -16,14 +16,14 @@ from bot.core.states import Status, TaskState
 from bot.core.talk import WordKind, Words
 from bot.core.text import cut
 from bot.core.world import World
-from bot.steps.asking import Answer, ResultFields, SessionPrompt, parsed
+from bot.steps.asking import ModelReply, ResultFields, SessionPrompt, json_parser
 from bot.steps.prompt_data import (
     LAST_MESSAGES,
     LONGEST_REPLY,
     Sentence,
-    basics,
+    common_data,
     document_excerpts,
-    talk_data,
+    message_data,
     task_states,
     token_share,
     waiting_words,
@@ -32,7 +32,7 @@ from bot.steps.prompt_data import (
 LONGEST_SUMMARY = 4000
 
 
-class WordsReply(Answer):
+class WordsReply(ModelReply):
     """`reason` is empty only if the model gave no valid reply."""
 
     kind: WordKind
@@ -40,7 +40,7 @@ class WordsReply(Answer):
     reason: Sentence = ""
 
 
-class ContinuationReply(Answer):
+class ContinuationReply(ModelReply):
     """`reason` is empty only if the model gave no valid reply."""
 
     verdict: Literal["continue", "new", "talk"]
@@ -48,7 +48,7 @@ class ContinuationReply(Answer):
     reply: str = ""
 
 
-class SummaryReply(Answer):
+class SummaryReply(ModelReply):
     summary: str = Field(min_length=1)
 
 
@@ -70,7 +70,7 @@ class WordsPrompt(
 
     def data(self) -> dict[str, object]:
         session, words = self.session, self.words
-        return basics(session, words.text) | {
+        return common_data(session, words.text) | {
             "said": words.text,
             "by": str(words.by),
             "phase": session.phase.value,
@@ -80,7 +80,7 @@ class WordsPrompt(
         }
 
     def read(self, text: str) -> WordsReply:
-        found = parsed(WordsReply, text)
+        found = json_parser(WordsReply, text)
         if found.kind is WordKind.QUESTION and not found.reply:
             raise ValueError("reply: a question needs its answer, if only that it is not known")
         reason = found.reason or f"It reads as {found.kind}."
@@ -120,11 +120,11 @@ class ContinuePrompt(
 
     def data(self) -> dict[str, object]:
         session, words = self.session, self.words
-        return basics(session, words.text) | {
+        return common_data(session, words.text) | {
             "said": words.text,
             "by": str(words.by),
             "may_continue": self._may_continue,
-            "session": _ended(session),
+            "session": _ended_session_data(session),
             "conversation": _last_messages(session),
         }
 
@@ -134,7 +134,7 @@ class ContinuePrompt(
         return self.session.status is not Status.DISCARDED
 
     def read(self, text: str) -> ContinuationReply:
-        found = parsed(ContinuationReply, text)
+        found = json_parser(ContinuationReply, text)
         reason = found.reason or f"It reads as {found.verdict}."
         given_up = found.verdict == "continue" and not self._may_continue
         verdict = "new" if given_up else found.verdict
@@ -161,10 +161,10 @@ class ContinuePrompt(
 
 
 def _last_messages(session: Session) -> list[dict[str, object]]:
-    return talk_data(session.conversation[-LAST_MESSAGES:], token_share(session, 6))
+    return message_data(session.conversation[-LAST_MESSAGES:], token_share(session, 6))
 
 
-def _ended(session: Session) -> dict[str, object]:
+def _ended_session_data(session: Session) -> dict[str, object]:
     spec = document_excerpts(session, token_share(session, 4)).get("spec", "")
     return {
         "title": session.title,
@@ -197,13 +197,13 @@ class CompressPrompt(
 
     def data(self) -> dict[str, object]:
         session = self.session
-        return basics(session) | {
-            "messages": talk_data(self.messages, token_share(session, 2)),
+        return common_data(session) | {
+            "messages": message_data(self.messages, token_share(session, 2)),
             "finished_tasks": task_states(session.in_state(TaskState.COMPLETED)),
         }
 
     def read(self, text: str) -> str:
-        return cut(parsed(SummaryReply, text).summary, LONGEST_SUMMARY)
+        return cut(json_parser(SummaryReply, text).summary, LONGEST_SUMMARY)
 
     def fallback(self) -> str:
         return plain_summary(self.messages)

@@ -39,10 +39,10 @@ NOT_UNDERSTOOD = (
 """Shown if the model's reply has no reason, i.e. was not valid."""
 
 
-def noted(session: Session, event: Said, text: str) -> Iterator[Deed]:
+def note_for_plan(session: Session, event: Said, text: str) -> Iterator[Deed]:
     """Record a message before the plan is made: it goes into the plan without being judged."""
     session.say(Speaker.USER, text, event.at)
-    yield messages.privately(event, "Noted. I will take it into account in the plan.")
+    yield messages.private_reply(event, "Noted. I will take it into account in the plan.")
 
 
 def message_heard(session: Session, event: Said, text: str) -> Iterator[Deed]:
@@ -53,7 +53,7 @@ def message_heard(session: Session, event: Said, text: str) -> Iterator[Deed]:
 def queue_words(session: Session, event: Said, text: str) -> Iterator[Deed]:
     """Queue a message for the model's judgement."""
     if len(session.talk.waiting) >= MOST_WAITING:
-        yield messages.privately(
+        yield messages.private_reply(
             event, "I am still reading earlier messages. Please say that again later."
         )
         return
@@ -71,7 +71,7 @@ def words_of(event: FromPerson, text: str, *, mention: bool = True) -> Words:
     )
 
 
-def overheard(session: Session, event: Overheard) -> None:
+def keep_overheard(session: Session, event: Overheard) -> None:
     """Keep the latest messages of others: context for the model, without any effect."""
     words = Words(id=event.id, by=event.by, at=event.at, text=event.text)
     session.talk.overheard = (*session.talk.overheard, words)[-MOST_OVERHEARD:]
@@ -136,7 +136,7 @@ _CALM = (Tone.PLAIN, Tone.PROGRESS, Tone.SUCCESS)
 
 def note_speaker(session: Session, event: Event) -> None:
     """Record when somebody wrote. Asking what was missed does not count, so that it can be asked twice."""
-    if not isinstance(event, FromPerson) or _looks_only(event):
+    if not isinstance(event, FromPerson) or _is_read_only(event):
         return
     last = session.talk.last_spoken.get(event.by.id)
     if last and last.at > event.at:
@@ -146,7 +146,7 @@ def note_speaker(session: Session, event: Event) -> None:
     session.talk.last_spoken = dict(list(spoken.items())[-MOST_LISTENERS:])
 
 
-def _looks_only(event: FromPerson) -> bool:
+def _is_read_only(event: FromPerson) -> bool:
     match event:
         case Commanded(command=command):
             return COMMANDS[command.word].only_looks
@@ -158,7 +158,7 @@ def _looks_only(event: FromPerson) -> bool:
             return False
 
 
-def by_verbosity(
+def filter_by_verbosity(
     session: Session, deeds: Iterable[Deed], before: Mapping[str, TaskState], event: Event
 ) -> Iterator[Deed]:
     """Return the messages that the thread's verbosity allows."""
@@ -189,13 +189,13 @@ def _state_changes(
 def set_verbosity(session: Session, event: Commanded) -> Iterator[Deed]:
     wanted = event.command.argument.lower()
     if wanted not in set(Verbosity):
-        yield messages.privately(
+        yield messages.private_reply(
             event,
             f"This thread is {session.talk.verbosity}. verbosity quiet, normal or full changes that.",
         )
         return
     session.talk.verbosity = Verbosity(wanted)
-    yield messages.privately(event, VERBOSITY_SET[session.talk.verbosity])
+    yield messages.private_reply(event, VERBOSITY_SET[session.talk.verbosity])
 
 
 def take_feedback(session: Session, event: Pressed) -> Iterator[Deed]:
@@ -207,9 +207,9 @@ def take_feedback(session: Session, event: Pressed) -> Iterator[Deed]:
         Feedback(by=event.by.id, helpful=helpful, at=event.at),
     )
     if helpful:
-        yield messages.privately(event, "Thank you, noted.")
+        yield messages.private_reply(event, "Thank you, noted.")
     else:
-        yield messages.privately(
+        yield messages.private_reply(
             event, "Noted. Say in this thread what should be different, and I go on with it."
         )
 
@@ -234,7 +234,7 @@ def attachment_problems(event: Event) -> Iterator[Deed]:
     if not isinstance(event, Said):
         return
     if told := (*unread_attachments(event.files), *_shortened(event.files)):
-        yield messages.privately(event, "Of what you attached: " + "; ".join(told))
+        yield messages.private_reply(event, "Of what you attached: " + "; ".join(told))
 
 
 def unread_attachments(files: tuple[Attached, ...]) -> tuple[str, ...]:
@@ -244,21 +244,21 @@ def unread_attachments(files: tuple[Attached, ...]) -> tuple[str, ...]:
 
 def _text_with_files(text: str, files: tuple[Attached, ...]) -> str:
     parts = [text]
-    for file, read in _read(files):
+    for file, read in _readable_parts(files):
         if read:
-            fence = "`" * max(3, _longest_run(read) + 1)
+            fence = "`" * max(3, _longest_backticks(read) + 1)
             parts.append(f"Attached, {_name(file)}:\n{fence}\n{read}\n{fence}")
     return "\n\n".join(part for part in parts if part)
 
 
 def _shortened(files: tuple[Attached, ...]) -> Iterator[str]:
-    for file, read in _read(files):
+    for file, read in _readable_parts(files):
         if len(read) < len(file.text):
             how = "I read only the beginning of it" if read else "there was no room left for it"
             yield f"{_name(file)}: {how}"
 
 
-def _read(files: tuple[Attached, ...]) -> Iterator[tuple[Attached, str]]:
+def _readable_parts(files: tuple[Attached, ...]) -> Iterator[tuple[Attached, str]]:
     """Yield each file with as much of its text as there is room for."""
     room = MOST_ATTACHED
     for file in files:
@@ -272,7 +272,7 @@ def _name(file: Attached) -> str:
     return " ".join(clean(file.name).split())[:LONGEST_FILE_NAME] or "a file"
 
 
-def _longest_run(text: str) -> int:
+def _longest_backticks(text: str) -> int:
     # The quote needs more backticks than the text contains, so that the text cannot end it.
     longest = run = 0
     for char in text:

@@ -18,11 +18,11 @@ from bot.core.spec_kit.drafts import TaskType
 from bot.core.tampering.signs import Flag
 from bot.core.task import Task
 from bot.core.world import World
-from bot.steps.asking import Answer, ResultFields, SessionPrompt, parsed
+from bot.steps.asking import ModelReply, ResultFields, SessionPrompt, json_parser
 from bot.steps.prompt_data import (
     Sentence,
-    basics,
     check_data,
+    common_data,
     diff_excerpt,
     masked_diff,
     shortened,
@@ -31,7 +31,7 @@ from bot.steps.prompt_data import (
 )
 
 
-class VerdictReply(Answer):
+class VerdictReply(ModelReply):
     verdict: Judgement
     reasons: list[Sentence] = Field(default_factory=list[Sentence], max_length=20)
     missing: list[Sentence] = Field(default_factory=list[Sentence], max_length=20)
@@ -76,7 +76,7 @@ class JudgePrompt(
 
     def data(self) -> dict[str, object]:
         session, task = self.session, self.task
-        return basics(session) | {
+        return common_data(session) | {
             "task": task_data(session, task),
             "acceptance": [one.text for one in task.acceptance],
             "diff": diff_excerpt(session, self.diff),
@@ -87,7 +87,7 @@ class JudgePrompt(
         }
 
     def read(self, text: str) -> VerdictReply:
-        found, done = parsed(VerdictReply, text), Judgement.DONE
+        found, done = json_parser(VerdictReply, text), Judgement.DONE
         if found.verdict is done and (problem := self._not_done(found)):
             raise ValueError(f"verdict: {problem}")
         if found.verdict is not done and not (found.reasons or found.missing):

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bot.core.actions import Deed, JudgeWork, LookAtWork, Order, RunCheck
-from bot.core.cards import Decided
+from bot.core.cards import CardDecision
 from bot.core.choices import Verb
 from bot.core.events import (
     BaseChecked,
     CheckRan,
-    Happening,
+    EventBase,
     OrderFailed,
     Pressed,
     WorkJudged,
@@ -28,7 +28,7 @@ from bot.core.spec_kit.drafts import TaskType
 from bot.core.states import TaskState
 from bot.core.tampering.signs import Flag, Sign
 from bot.core.task import Counters, Hold, Task
-from bot.core.text import continued
+from bot.core.text import as_clause
 from bot.steps import messages
 from bot.steps.blocked import limits
 from bot.steps.blocked import rules as blocked
@@ -56,17 +56,17 @@ def decide(
     match event:
         case WorkSeen():
             task.note_evidence(event.evidence)
-            yield from _seen(session, task, task.run, event)
+            yield from _work_seen(session, task, task.run, event)
         case CheckRan():
             task.note_evidence(event.evidence)
             yield from _checked(session, task, task.run, event)
         case WorkJudged():
             yield from _judged(session, task, task.run, event)
         case OrderFailed():
-            yield from blocked.hold_refused(session, event)
+            yield from blocked.block_refused(session, event)
 
 
-def _seen(session: Session, task: Task, run: Run, event: WorkSeen) -> Iterator[Deed]:
+def _work_seen(session: Session, task: Task, run: Run, event: WorkSeen) -> Iterator[Deed]:
     if task.work and task.work.head != event.work.head:
         # tests and verdict were about another commit
         task.checked_run = task.judged_run = ""
@@ -80,13 +80,13 @@ def _seen(session: Session, task: Task, run: Run, event: WorkSeen) -> Iterator[D
     yield from _main_checkout_touched(session, task, event)
     if missing := _missing(task, event):
         yield from _ask_for_evidence(session, task, event, missing)
-    elif (left := unaccepted(task)) and not _shown_by_tests(session, task, run, left):
+    elif (left := unaccepted_flags(task)) and not _shown_by_tests(session, task, run, left):
         yield from blocked.block(session, task, _signs_in_words(task), event, Hold.FLAGS)
     else:
-        yield from go_on(session, task, event)
+        yield from continue_verification(session, task, event)
 
 
-def go_on(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
+def continue_verification(session: Session, task: Task, event: EventBase) -> Iterator[Deed]:
     """Take the next step of verification.
 
     If everything was verified already, e.g. after a merge of the base, the task is shipped.
@@ -96,10 +96,10 @@ def go_on(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
         yield from limits.check_files(session, task, event, task.work)
     if task.state is not TaskState.VERIFYING or run is None:
         return
-    if unaccepted(task) and not wants_check(session, task, run):
+    if unaccepted_flags(task) and not needs_check(session, task, run):
         yield from blocked.block(session, task, _signs_in_words(task), event, Hold.FLAGS)
         return
-    if test_command.proposed(session, task) and task.commits:
+    if test_command.proposed_command(session, task) and task.commits:
         yield from blocked.block(
             session,
             task,
@@ -108,11 +108,11 @@ def go_on(session: Session, task: Task, event: Happening) -> Iterator[Deed]:
             Hold.TESTS,
         )
         return
-    if task.work_run == task.judged_run == run.id and not wants_check(session, task, run):
+    if task.work_run == task.judged_run == run.id and not needs_check(session, task, run):
         yield from ship.begin(session, task, event)
 
 
-def acceptance(task: Task, flag: Flag) -> str:
+def acceptance_mark(task: Task, flag: Flag) -> str:
     """Return what is recorded when a person accepts a sign at the verified commit.
 
     Missing tests are accepted one by one, as another run of the same commit may miss others, e.g. after test settings
@@ -122,12 +122,12 @@ def acceptance(task: Task, flag: Flag) -> str:
     return f"{head}:tests:{flag.says}" if flag.sign is Sign.TESTS_MISSING else head
 
 
-def unaccepted(task: Task) -> list[Flag]:
+def unaccepted_flags(task: Task) -> list[Flag]:
     """Return the signs that nobody has accepted yet."""
-    return [flag for flag in task.flags if acceptance(task, flag) not in task.accepted]
+    return [flag for flag in task.flags if acceptance_mark(task, flag) not in task.accepted]
 
 
-def accepted(session: Session, task: Task) -> list[Flag]:
+def accepted_flags(session: Session, task: Task) -> list[Flag]:
     """Return the accepted signs of the task and of its dependencies."""
     found: list[Flag] = []
     todo, seen = [task.id], set[str]()
@@ -137,7 +137,7 @@ def accepted(session: Session, task: Task) -> list[Flag]:
             continue
         seen.add(one.id)
         todo += one.dependencies
-        found += [flag for flag in one.flags if acceptance(one, flag) in one.accepted]
+        found += [flag for flag in one.flags if acceptance_mark(one, flag) in one.accepted]
     return found
 
 
@@ -161,7 +161,7 @@ def restored_files(session: Session, task: Task) -> tuple[str, ...]:
 def _shown_by_tests(session: Session, task: Task, run: Run, left: list[Flag]) -> bool:
     # Run the tests first, if that shows a person more about the signs: with restored files they run as before the task.
     files = restored_files(session, task)
-    return all(flag.path in files for flag in left) and wants_check(session, task, run)
+    return all(flag.path in files for flag in left) and needs_check(session, task, run)
 
 
 def _main_checkout_touched(session: Session, task: Task, event: WorkSeen) -> Iterator[Deed]:
@@ -208,16 +208,16 @@ def _ask_for_evidence(
         yield from blocked.block(
             session,
             task,
-            f"Nothing proves that it is done: {continued(missing)}.",
+            f"Nothing proves that it is done: {as_clause(missing)}.",
             event,
             Hold.EVIDENCE,
         )
         return
     task.next_run.why = Why.NO_EVIDENCE
     task.next_run.feedback = (
-        f"You reported the end, but {continued(missing)}. Finish the task and commit all of it."
+        f"You reported the end, but {as_clause(missing)}. Finish the task and commit all of it."
     )
-    happened = f"the agent says it is done, but {continued(missing)}"
+    happened = f"the agent says it is done, but {as_clause(missing)}"
     options = (next_step.AGAIN, next_step.ASK)
     yield from next_step.offer_steps(session, task, event, "no_evidence", happened, *options)
 
@@ -238,7 +238,7 @@ def _list_of_signs(flags: list[Flag]) -> str:
     )
 
 
-def wants_check(session: Session, task: Task, run: Run) -> bool:
+def needs_check(session: Session, task: Task, run: Run) -> bool:
     """Whether the tests have to run. Not if nothing was changed."""
     if not test_command.for_task(session, task) or task.checked_run == run.id:
         return False
@@ -256,7 +256,7 @@ def _checked(session: Session, task: Task, run: Run, event: CheckRan) -> Iterato
     task.flags = (*_without_test_signs(task.flags), *_test_signs(check))
     if check.passed:
         yield from limits.check_test_runs(session, task, event)
-        yield from go_on(session, task, event)
+        yield from continue_verification(session, task, event)
         return
     failed = task.count("failed_checks")
     if failed > MAX_REPAIRS:
@@ -270,7 +270,7 @@ def _checked(session: Session, task: Task, run: Run, event: CheckRan) -> Iterato
         "Mend the cause, not the test, and commit."
     )
     happened = f"the tests fail ({_failure_in_words(check)}, repair {failed} of {MAX_REPAIRS})"
-    cut = (next_step.CUT,) if next_step.may_be_cut(session, task) else ()
+    cut = (next_step.CUT,) if next_step.may_be_split(session, task) else ()
     options = (
         next_step.AGAIN,
         next_step.FRESH,
@@ -323,7 +323,7 @@ def _judged(session: Session, task: Task, run: Run, event: WorkJudged) -> Iterat
             yield from ship.begin(session, task, event)
         case Judgement.CONTINUE:
             yield from _not_yet(session, task, event, verdict)
-        case Judgement.REPLAN if next_step.may_be_cut(session, task):
+        case Judgement.REPLAN if next_step.may_be_split(session, task):
             happened = f"the judge says: {_verdict_in_words(verdict)}"
             options = (next_step.CUT, next_step.AGAIN, next_step.ASK)
             _tell_what_is_missing(task, verdict)
@@ -379,7 +379,7 @@ def hold_pressed(session: Session, event: Pressed) -> Iterator[Deed]:
         what = "Sent back to its agent"
         _sent_back(task, event)
     elif task.hold is Hold.TESTS and (what := _command_decided(session, task, event)):
-        yield from check_again(session, messages.decided(what, event), but=task.id)
+        yield from recheck_tasks(session, messages.decided(what, event), except_task=task.id)
     else:
         yield messages.stale_press(session, event)
         return
@@ -388,10 +388,10 @@ def hold_pressed(session: Session, event: Pressed) -> Iterator[Deed]:
 
 def _command_decided(session: Session, task: Task, event: Pressed) -> str:
     """Apply a decision about the test command and return it in a few words; empty if there is none."""
-    found = test_command.proposed(session, task)
+    found = test_command.proposed_command(session, task)
     match event.verb:
         case Verb.ACCEPT if found:
-            test_command.accept(session, found)
+            test_command.accept_command(session, found)
             return f"Tested with `{found}`"
         case Verb.TESTS if event.text.strip():
             test_command.set_by_person(session, event.text)
@@ -399,12 +399,12 @@ def _command_decided(session: Session, task: Task, event: Pressed) -> str:
                 f"Tested with `{session.tests.command}`" if session.tests.command else "Not tested"
             )
         case Verb.UNTESTED if found:
-            return test_command.refuse(session, found)
+            return test_command.refuse_command(session, found)
         case _:
             return ""
 
 
-def check_again(session: Session, decided: Decided, but: str = "") -> Iterator[Deed]:
+def recheck_tasks(session: Session, decided: CardDecision, except_task: str = "") -> Iterator[Deed]:
     """Have tasks that waited for the test command go on.
 
     `except_task`: the id of a task whose card is updated elsewhere.
@@ -412,9 +412,9 @@ def check_again(session: Session, decided: Decided, but: str = "") -> Iterator[D
     for task in session.in_state(TaskState.VERIFYING):
         task.checked_run = ""
     for task in session.in_state(TaskState.BLOCKED):
-        if task.hold is not Hold.TESTS or test_command.proposed(session, task):
+        if task.hold is not Hold.TESTS or test_command.proposed_command(session, task):
             continue
-        if task.id != but:
+        if task.id != except_task:
             yield from blocked.close_card(session, task, decided)
         task.become(TaskState.VERIFYING)
         task.checked_run = ""
@@ -424,18 +424,18 @@ def _accept(session: Session, task: Task, event: Pressed) -> Iterator[Deed]:
     match task.hold:
         case Hold.FLAGS:
             head = task.work.head if task.work else ""
-            passed = dict.fromkeys((head, *(acceptance(task, one) for one in task.flags)))
+            passed = dict.fromkeys((head, *(acceptance_mark(task, one) for one in task.flags)))
             task.accepted = (*task.accepted, *passed)
             task.become(TaskState.VERIFYING)
             if task.check and task.check.restored:
                 task.checked_run = (
                     ""  # the changed test settings are accepted: run the tests with them
                 )
-            yield from go_on(session, task, event)
+            yield from continue_verification(session, task, event)
         case Hold.LIMIT:
             task.accepted = (*task.accepted, task.violations[-1].limit_type)
             _continue_task(task)
-            yield from go_on(session, task, event)
+            yield from continue_verification(session, task, event)
         case Hold.SETTINGS:
             task.accepted = (*task.accepted, task.settings_mark)
             _continue_task(task)
@@ -468,7 +468,7 @@ def due(session: Session, task: Task, run: Run) -> Iterator[Order]:
         return
     if task.work is None or task.work_run != run.id:
         yield LookAtWork(task_id=task.id, run_id=run.id)
-    elif wants_check(session, task, run):
+    elif needs_check(session, task, run):
         yield RunCheck(
             task_id=task.id,
             commit=task.work.head,

@@ -19,11 +19,11 @@ from bot.core.sheets import Fields, Tone
 from bot.core.spec_kit.drafts import TaskType
 from bot.core.task import Task
 from bot.steps import messages
-from bot.steps.messages import source
+from bot.steps.messages import test_command_source
 
 NONE_YET = "There are no tests yet; T001 sets them up"
 NOT_RUN = "Go on without running any"
-WITHOUT = "none"
+NO_TESTS = "none"
 """What a user writes as the command if no tests shall run."""
 
 
@@ -35,7 +35,7 @@ def take_scan(session: Session, scan: Scan) -> None:
         session.repository.set_up = scan.set_up
 
 
-def as_approved(session: Session, scan: Scan) -> Scan:
+def with_approved_command(session: Session, scan: Scan) -> Scan:
     """Return the scan of a base that moved after the approval, with the approved test command: a new one is only
     proposed with a task's tree.
     """
@@ -51,7 +51,7 @@ def _may_be_found(session: Session) -> bool:
     return session.tests.source is CommandSource.FOUND
 
 
-def to_ask(session: Session, number: int) -> Question | None:
+def question_for_command(session: Session, number: int) -> Question | None:
     """Return the question for the test command if none was found; `None` if there is nothing to ask."""
     asked = any(question.tests for question in session.intent.clarifications)
     if (
@@ -107,24 +107,24 @@ def for_whole(session: Session) -> str:
         key=lambda task: task.completed_at or session.created_at,
     )
     found = [task.found_command for task in done if task.found_command in session.tests.accepted]
-    return found[-1] if found and _may_be_found(session) else at_base(session)
+    return found[-1] if found and _may_be_found(session) else for_base(session)
 
 
-def at_base(session: Session) -> str:
+def for_base(session: Session) -> str:
     """Return the test command for the base. Commands that tasks have brought do not apply there."""
     return _found_at_base(session) if _may_be_found(session) else session.tests.command
 
 
-def is_looked_for(session: Session, task: Task) -> bool:
+def searches_tree(session: Session, task: Task) -> bool:
     """Whether its tree is searched for a test command."""
     return _may_be_found(session) and task.type is not TaskType.INVESTIGATION
 
 
-def proposed(session: Session, task: Task) -> str:
+def proposed_command(session: Session, task: Task) -> str:
     """Return the command found in its tree that nobody has decided about; empty if there is none."""
     found = task.found_command
     known = (*_seen_by_people(session), *session.tests.refused)
-    return found if is_looked_for(session, task) and found not in known else ""
+    return found if searches_tree(session, task) and found not in known else ""
 
 
 def _seen_by_people(session: Session) -> tuple[str, ...]:
@@ -138,7 +138,7 @@ def _found_at_base(session: Session) -> str:
 
 def question_about(session: Session, task: Task, problem: str) -> str:
     """Return the question about the command found in its tree."""
-    found, base = proposed(session, task), _found_at_base(session)
+    found, base = proposed_command(session, task), _found_at_base(session)
     begins = (
         f"{task.key} has changed how the tests are run: with `{found}` instead of `{base}`."
         if base
@@ -149,13 +149,13 @@ def question_about(session: Session, task: Task, problem: str) -> str:
     return " ".join(part for part in (begins, problem, asks) if part)
 
 
-def accept(session: Session, command: str) -> None:
+def accept_command(session: Session, command: str) -> None:
     """Use a command that a person has seen."""
     session.tests.accepted = (*session.tests.accepted, command)
     session.tests.command, session.tests.source = command, CommandSource.FOUND
 
 
-def refuse(session: Session, command: str) -> str:
+def refuse_command(session: Session, command: str) -> str:
     """Do not ask about this command again. Return in a few words what is used instead."""
     session.tests.refused = (*session.tests.refused, command)
     base = _found_at_base(session)
@@ -164,21 +164,21 @@ def refuse(session: Session, command: str) -> str:
 
 def set_by_person(session: Session, said: str) -> None:
     command = said.strip().strip("`").strip()
-    session.tests.command = "" if command.lower() == WITHOUT else command
+    session.tests.command = "" if command.lower() == NO_TESTS else command
     session.tests.source, session.tests.problem = CommandSource.PERSON, ""
     session.tests.times_set += 1
 
 
 def set_up_by_person(session: Session, said: str) -> None:
     command = said.strip().strip("`").strip()
-    session.repository.set_up = "" if command.lower() == WITHOUT else command
+    session.repository.set_up = "" if command.lower() == NO_TESTS else command
     session.repository.set_up_by_person = True
 
 
 def as_fields(session: Session) -> Fields:
     pairs = (
         ("Command", session.tests.command or "none is known"),
-        ("Where from", source(session)),
+        ("Where from", test_command_source(session)),
         ("Problem", session.tests.problem),
     )
     return Fields(pairs=tuple((name, value) for name, value in pairs if value))
@@ -226,11 +226,11 @@ SHOWN_OUTPUT = 1500
 def base_check_wanted(session: Session) -> bool:
     """Whether the tests must still run on the base with this command before an agent may start."""
     known = session.tests.base_check
-    if not at_base(session):
+    if not for_base(session):
         return False
     return (
         known is None
-        or known.command != at_base(session)
+        or known.command != for_base(session)
         or known.commit != session.repository.base_commit
     )
 
@@ -243,13 +243,13 @@ def base_tests_seen(session: Session) -> bool:
 
 def base_checked(session: Session, event: BaseChecked) -> Iterator[Deed]:
     check = event.check
-    if check.command != at_base(session) or check.commit != session.repository.base_commit:
+    if check.command != for_base(session) or check.commit != session.repository.base_commit:
         return
     session.tests.base_check = check
     title, *lines = _base_report(check, event.problem)
     if title:
         yield messages.news(
-            f"base-check:{check.commit[:12]}:{len(at_base(session))}",
+            f"base-check:{check.commit[:12]}:{len(for_base(session))}",
             title,
             *lines,
             tone=Tone.PLAIN if check.passed else Tone.FAILURE,

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Collection, Sequence
 
 from bot.core.actions import CheckBase, LookAtWork, RunCheck
-from bot.core.checks import compare, not_run
+from bot.core.checks import compare, tests_not_run
 from bot.core.errors import PortError, Refused
 from bot.core.events import BaseChecked, CheckRan, WorkSeen
 from bot.core.evidence import Check, VerifiedFile
@@ -18,7 +18,7 @@ from bot.core.runs import Executed
 from bot.core.session import Session
 from bot.core.spec_kit.drafts import TaskType
 from bot.core.states import TaskState
-from bot.core.tampering.signs import Flag, explained, flags, unplanned
+from bot.core.tampering.signs import Flag, explained_tests, find_flags, unplanned_flags
 from bot.core.task import Task, Workspace
 from bot.core.text import sentences
 from bot.core.world import World, performs
@@ -28,19 +28,19 @@ from bot.steps.verify import test_command
 from bot.steps.workspaces import (
     SetUpFailed,
     dependencies_changed,
-    finished_commit,
     keep_evidence,
     require_head,
     set_up,
     set_up_commands,
     task_in,
+    verified_commit,
 )
 
 log = logging.getLogger("bot.perform")
 LARGE_DIFF = 50_000
 LONGEST_DIFF = 2_000_000
 """Characters of a diff that are searched for signs of tampering."""
-MOST_TOLD = 10_000
+MAX_RECORDED = 10_000
 """Commits, and files of each kind, that are recorded of a task: with more, every save of the session would take
 seconds.
 """
@@ -67,11 +67,11 @@ async def look_at_work(world: World, session: Session, order: LookAtWork) -> Wor
     summary = f"{task.key}: {len(work.commits)} commits, {len(files)} files at {work.head}"
     executor = task.agent or session.agents.default
     diff = await world.worktrees.diff(workspace.path, workspace.start, LONGEST_DIFF, found.head)
-    command, problem = await _tests_in(world, session, task, workspace, found)
+    command, problem = await _find_test_command(world, session, task, workspace, found)
     evidence = await keep_evidence(
         world, session, task, "commits", (order.run_id,), summary, executor=executor, raw=diff
     )
-    signs = await _signs_in(session, diff, found)
+    signs = await _find_signs(session, diff, found)
     return WorkSeen(
         id=world.clock.new_id(),
         at=now,
@@ -88,14 +88,14 @@ async def look_at_work(world: World, session: Session, order: LookAtWork) -> Wor
     )
 
 
-async def _tests_in(
+async def _find_test_command(
     world: World, session: Session, task: Task, workspace: Workspace, found: Work
 ) -> tuple[str, str]:
     """Return the test command that the tree suggests and why it will not work here.
 
     Starts nothing. If the tree cannot be searched in time, the former command is kept, so that the work is not delayed.
     """
-    if not found.commits or not test_command.is_looked_for(session, task):
+    if not found.commits or not test_command.searches_tree(session, task):
         return "", ""
     try:
         scan = await world.repository.scan(session.repository.path, found.head)
@@ -107,24 +107,24 @@ async def _tests_in(
     return scan.test_command, await world.commands.problem(workspace.path, scan.test_command)
 
 
-async def _signs_in(session: Session, diff: str, found: Work) -> tuple[Flag, ...]:
+async def _find_signs(session: Session, diff: str, found: Work) -> tuple[Flag, ...]:
     # A large patch takes seconds, so it is read in a thread. Approved files are those of the original tasks; what a
     # task was split into later does not count.
     large = len(diff) > LARGE_DIFF
-    signs = await asyncio.to_thread(flags, diff, found) if large else flags(diff, found)
+    signs = await asyncio.to_thread(find_flags, diff, found) if large else find_flags(diff, found)
     approved = [
         one for one in session.tasks if not one.parent and one.type is not TaskType.INTEGRATION
     ]
-    return (*signs, *unplanned(found, [path for one in approved for path in one.files]))
+    return (*signs, *unplanned_flags(found, [path for one in approved for path in one.files]))
 
 
 def _bounded_work(work: Work) -> Work:
     # Limited, because an agent can commit any number of files, with subjects of any length.
     lists = ("changed_files", "created_files", "deleted_files", "uncommitted")
-    kept: dict[str, object] = {name: getattr(work, name)[:MOST_TOLD] for name in lists}
+    kept: dict[str, object] = {name: getattr(work, name)[:MAX_RECORDED] for name in lists}
     commits = tuple(
         one.model_copy(update={"subject": one.subject[:LONGEST_SUBJECT]})
-        for one in work.commits[:MOST_TOLD]
+        for one in work.commits[:MAX_RECORDED]
     )
     return work.model_copy(update={**kept, "commits": commits})
 
@@ -147,16 +147,16 @@ async def _unmerged(world: World, session: Session, task: Task, head: str) -> tu
         branches.append(start[:10])
     for merged in task.workspace.merged if task.workspace else ():
         other = session.task(merged)
-        if other is None or other.workspace is None or _came_with_the_base(session, task, other):
+        if other is None or other.workspace is None or _is_in_base(session, task, other):
             continue
         if other.state is TaskState.COMPLETED:
             branch = other.workspace.branch
-            if await world.worktrees.log(session.repository.path, head, finished_commit(other)):
+            if await world.worktrees.log(session.repository.path, head, verified_commit(other)):
                 branches.append(branch)
     return tuple(branches)
 
 
-def _came_with_the_base(session: Session, task: Task, other: Task) -> bool:
+def _is_in_base(session: Session, task: Task, other: Task) -> bool:
     # After a squash merge the base has none of the branch's commits, but the merge commit of its pull request.
     own, pull = pull_request_of(session, task), pull_request_of(session, other)
     if own is None or pull is None or pull.seen is None:
@@ -170,7 +170,7 @@ async def run_check(world: World, session: Session, order: RunCheck) -> CheckRan
     task, workspace = task_in(session, order.task_id)
     log = f"{world.home}/runs/check-{session.short}-{task.key}-{order.number}.log"
     await require_head(world, task, workspace, order.commit)
-    command, accepted = test_command.for_task(session, task), verify.accepted(session, task)
+    command, accepted = test_command.for_task(session, task), verify.accepted_flags(session, task)
     if order.restored:
         since = workspace.start
         check = await run_tests_restored(
@@ -268,7 +268,7 @@ async def check_base(world: World, session: Session, order: CheckBase) -> BaseCh
 
 async def _tests_at_base(world: World, session: Session) -> Executed:
     """Return the kept result for this commit and command, or run the tests in a worktree of their own."""
-    commit, command = session.repository.base_commit, test_command.at_base(session)
+    commit, command = session.repository.base_commit, test_command.for_base(session)
     # a result from before another set-up command does not count
     about = "\0".join((session.repository.path, command, *set_up_commands(world, session)))
     name = hashlib.sha256(about.encode()).hexdigest()[:12]
@@ -309,12 +309,16 @@ async def run_tests(
     )
     base = None
     try:
-        if command == test_command.at_base(session):
+        if command == test_command.for_base(session):
             base = await _tests_at_base(world, session)
     except Refused as refusal:
         log.warning("no tests of the base", extra={"data": {"why": refusal.reason}})
     now, before = executed.report, base.report if base else None
-    seen = explained(accepted, not_run(now, before)) if now and before else frozenset[str]()
+    seen = (
+        explained_tests(accepted, tests_not_run(now, before))
+        if now and before
+        else frozenset[str]()
+    )
     seen |= frozenset(accepted_missing)
     found = compare(now, before, seen)
     return Check(

@@ -12,7 +12,7 @@ from adapters.console.chat import ConsoleChat, ConsoleOptions
 from adapters.console.input import SWITCH_LINE
 from adapters.console.transcript import Transcript
 from adapters.console.typed import ends_thread
-from bot.core.cards import AnswerCard, Card, Decided, StatusCard
+from bot.core.cards import AnswerCard, Card, CardDecision, StatusCard
 from bot.core.choices import Verb, Word
 from bot.core.errors import Refused
 from bot.core.events import Commanded, Pressed, Said
@@ -228,7 +228,7 @@ async def test_an_open_card_can_be_pressed_after_a_restart(stage: Stage) -> None
 
 async def test_what_was_decided_is_told_in_one_line(stage: Stage) -> None:
     await stage.show(cards.APPROVAL)
-    decided = Decided(what="Approved", by="Mika", at=cards.AT)
+    decided = CardDecision(what="Approved", by="Mika", at=cards.AT)
     text = await stage.show(cards.APPROVAL.model_copy(update={"decided": decided}))
     time = f"{cards.AT.astimezone():%H:%M}"
     assert text.strip() == f"✓ Approved by you, {time}   Shall I build SPEC-1a2b3c4d, revision 1?"
@@ -243,7 +243,7 @@ async def test_a_plan_that_was_approved_is_not_shown_once_more_for_who_did(stage
 
 async def test_what_somebody_else_decided_names_them(stage: Stage) -> None:
     await stage.show(cards.OFFER)
-    decided = Decided(what="Merged", by="Anna", at=cards.AT)
+    decided = CardDecision(what="Merged", by="Anna", at=cards.AT)
     assert "✓ Merged by Anna" in await stage.show(
         cards.OFFER.model_copy(update={"decided": decided})
     )

@@ -14,7 +14,7 @@ import pytest
 from adapters.console.chat import ConsoleChat
 from adapters.console.input import PROMPT, DemoInput, PipeInput
 from adapters.console.rendering import ConsoleScreen
-from bot.core.cards import Card, Decided
+from bot.core.cards import Card, CardDecision
 from bot.core.choices import Style, Verb
 from bot.core.events import FromPeople, Pressed, Said
 from bot.core.intent import Question
@@ -122,7 +122,7 @@ async def play(out: StringIO, tmp_path: Path) -> list[FromPeople]:
                 await chat.show(thread, cards.APPROVED)
                 await chat.show(thread, cards.OFFER)
             case _:
-                decided = Decided(what="Merged", by="Mika", at=cards.AT)
+                decided = CardDecision(what="Merged", by="Mika", at=cards.AT)
                 await chat.show(thread, cards.OFFER.model_copy(update={"decided": decided}))
                 await chat.show(thread, cards.SUMMARY)
         return True

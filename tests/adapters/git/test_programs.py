@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from adapters.git import GitRepository, GitWorktrees
-from bot.cli.process import whole_paths
+from bot.cli.process import absolute_search_path
 from bot.core.errors import PortError, Refused
 from tests.adapters.git.hostile import Scene, every_call
 from tests.adapters.git.worlds import PEOPLE, git, write
@@ -111,7 +111,7 @@ class Home(Scene):
         git(self.top, "add", "--all")
         git(self.top, "commit", "--quiet", "-m", "tools")
         self.first = git(self.top, "rev-parse", "HEAD")
-        search = whole_paths(f".:tools:{PEOPLE['PATH']}:{also or ''}")
+        search = absolute_search_path(f".:tools:{PEOPLE['PATH']}:{also or ''}")
         environment = {"PATH": search, "HOME": str(directory)}
         self.worktrees = GitWorktrees(directory / "home", environment)
         self.repository = GitRepository(directory / "home", environment)

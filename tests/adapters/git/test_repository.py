@@ -14,7 +14,7 @@ from adapters.git import GitRepository, GitWorktrees
 from adapters.git.repository import MAX_NAMED_FILE_BYTES
 from bot.core.errors import Away, Refused, Unavailable
 from bot.core.git import Checkout
-from bot.core.tampering.signs import flags
+from bot.core.tampering.signs import find_flags
 from tests.adapters.git.worlds import BRANCH, RealWorld, git, new_repository, write
 
 
@@ -439,7 +439,7 @@ async def test_text_that_is_called_binary_is_shown_and_looked_at(
     work = await world.worktrees.work(str(path), start)
     diff = await world.worktrees.diff(str(path), start, 100_000, work.head)
     assert "+evil = 1" in diff
-    assert [flag.path for flag in flags(diff, work) if flag.path == TEST] == [TEST]
+    assert [flag.path for flag in find_flags(diff, work) if flag.path == TEST] == [TEST]
 
 
 async def test_a_picture_is_only_named(world: RealWorld, path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from adapters.matrix.chat import MatrixChat
 from adapters.matrix.client import MatrixAccess
-from bot.cli.chats import comes_into
+from bot.cli.chats import accepts_invitation
 from bot.core.events import FromPeople
 from bot.core.gate import Door, Gate, may_ask
 from bot.core.people import Role, Thread
@@ -92,7 +92,7 @@ async def place(people: People, proxy: Proxy, tmp_path: Path) -> AsyncIterator[P
     folder = tmp_path / "matrix"
     at = Place(anna, bob, bot, room, root, elsewhere, proxy, stage)
     access = MatrixAccess(proxy.url, bot.id, bot.login.access_token)
-    welcome, asks = partial(comes_into, door), partial(may_ask, "matrix", door)
+    welcome, asks = partial(accepts_invitation, door), partial(may_ask, "matrix", door)
     async with MatrixChat(access, folder, welcome, may_request=asks) as chat:
         listening = asyncio.create_task(chat.listen(at.deliver))
         await chat.show(session.thread, messages.approval_wanted(session).card)

@@ -10,7 +10,7 @@ import pytest
 from adapters.agents.launch import AgentClis
 from adapters.commands.shell import ShellCommands
 from adapters.sandbox import Bubblewrap
-from bot.cli.process import whole_paths
+from bot.cli.process import absolute_search_path
 from bot.core.errors import Unavailable
 from tests.adapters.agents.programs import Programs
 
@@ -115,7 +115,7 @@ async def test_neither_the_sandbox_nor_an_agent_is_a_program_of_the_folder_one_s
     (bin_folder / "codex").write_text("#!/bin/sh\necho 9.9.9\n")
     (bin_folder / "codex").chmod(0o755)
     monkeypatch.chdir(tmp_path if entry == "bin" else bin_folder)
-    environ = {"PATH": whole_paths(f"{entry}:/nowhere"), "HOME": str(tmp_path / "user")}
+    environ = {"PATH": absolute_search_path(f"{entry}:/nowhere"), "HOME": str(tmp_path / "user")}
     with pytest.raises(Unavailable, match="bubblewrap is not installed"):
         await Bubblewrap(tmp_path / "home", environ).require()
     ready = await AgentClis(environ).ready("codex", str(tmp_path))

@@ -15,7 +15,7 @@ from bot.core.cards import (
     AnswerCard,
     ApprovalCard,
     Card,
-    Decided,
+    CardDecision,
     PlannedTask,
     QuestionsCard,
     TaskLine,
@@ -54,7 +54,7 @@ from tests.fakes import cards
 
 pytestmark = pytest.mark.covers("O-C6", "O-C17")
 
-DECIDED = Decided(what="Approved", by="Mika", at=cards.AT)
+DECIDED = CardDecision(what="Approved", by="Mika", at=cards.AT)
 ZERO_WIDTH_SPACE = "\u200b"
 LINK = f"https://played.slack.com/archives/{PUBLIC}/p1794988193000100"
 NEWER = ("plan", "alert", "table", "markdown", "context_actions")

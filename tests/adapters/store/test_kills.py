@@ -204,5 +204,5 @@ def test_no_kill_breaks_a_log_and_the_next_note_makes_good_what_was_lost(
         now.updated_at = later(600)
         asyncio.run(files.note(now, {one.id: [] for one in now.tasks}))
         logs = asyncio.run(files.read(now.id))
-        assert task_log_views.unlogged(now, logs) == ()
+        assert task_log_views.tasks_without_log(now, logs) == ()
         assert logs[1].events[-1].event_type is LogEventType.TASK_INCOMPLETE

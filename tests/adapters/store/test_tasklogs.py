@@ -276,7 +276,7 @@ async def test_there_are_as_many_logs_as_tasks_in_their_order(files: TaskLogFile
         await files.note(now, {one.id: []})
     logs = await files.read(SESSION)
     assert [log.key for log in logs] == [one.key for one in now.tasks]
-    assert task_log_views.unlogged(now, logs) == ()
+    assert task_log_views.tasks_without_log(now, logs) == ()
 
 
 @pytest.mark.covers("R-LOG-TASK-4", "R-EVENT-USER_INPUT")

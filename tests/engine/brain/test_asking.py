@@ -14,18 +14,18 @@ from pydantic import Field
 
 from bot.core.errors import Unavailable
 from bot.core.llm import Reply, Usage
-from bot.steps.asking import MAX_REASKS, Answer, Prompt, ask, json_object_in
+from bot.steps.asking import MAX_REASKS, ModelReply, Prompt, ask, json_object_in
 from tests.fakes.llm import Line, ScriptedLlm
 
 T = TypeVar("T")
 
 
-class Colour(Answer):
+class Colour(ModelReply):
     name: str = "none"
     shades: list[str] = Field(default_factory=list[str])
 
 
-class Needed(Answer):
+class Needed(ModelReply):
     number: int
 
 

@@ -14,7 +14,7 @@ from bot.core.spec_kit.tasks_reader import parse_tasks
 from bot.core.states import TaskState
 from bot.core.talk import Affected, Change, ChangeStage
 from bot.steps.asking import prompt
-from bot.steps.specify.questions import Written, document
+from bot.steps.specify.questions import WrittenDocument, draft_document
 from tests.fakes.llm import ScriptedLlm
 from tests.flow.scenes import ANN, T0, TEST, executing, running, surveyed, task
 from tests.stories.stage import SPEC
@@ -45,14 +45,14 @@ def tasks(*drafts: dict[str, Any]) -> str:
     return json.dumps({"parallelism": 3, "tasks": drafts}, ensure_ascii=False)
 
 
-async def written(session: Session, *lines: str) -> tuple[Written, list[Any], ScriptedLlm]:
+async def written(session: Session, *lines: str) -> tuple[WrittenDocument, list[Any], ScriptedLlm]:
     llm = ScriptedLlm(lines)
-    found, usage = await document(llm, session, DocumentKind.TASKS, date(2026, 1, 2))
+    found, usage = await draft_document(llm, session, DocumentKind.TASKS, date(2026, 1, 2))
     assert usage.calls == llm.count
     return found, [json.loads(call.data) for call in llm.calls], llm
 
 
-def titles(found: Written) -> list[str]:
+def titles(found: WrittenDocument) -> list[str]:
     return [f"{one.key} {one.title}" for one in found.drafts]
 
 

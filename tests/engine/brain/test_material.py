@@ -17,7 +17,14 @@ from bot.core.session import KEPT_VERBATIM, Session, Speaker
 from bot.core.states import Phase, TaskState
 from bot.core.talk import Affected, Change, ChangeStage
 from bot.steps.asking import prompt
-from bot.steps.prompt_data import fitted, kept_tasks, material, question_data, room, tasks_now
+from bot.steps.prompt_data import (
+    data_token_budget,
+    fit_to_tokens,
+    kept_tasks,
+    question_data,
+    session_material,
+    tasks_now,
+)
 from tests.fakes.repository import FakeRepository
 from tests.fakes.worktrees import FakeWorktrees
 from tests.flow.scenes import ANN, T0, asked, executing, later, question, running, surveyed, task
@@ -70,7 +77,7 @@ def size_of(data: dict[str, Any]) -> int:
 @pytest.mark.covers("G-RULE-DUTY-3")
 def test_decisions_are_told_by_their_numbers_and_open_questions_as_open() -> None:
     session = asked(question(1, answer="first"), question(2), question(3, answer=""))
-    data = material(session)
+    data = session_material(session)
     assert data["decisions"] == [
         {"id": "D1", "question": "Question 1?", "answer": "first"},
         {"id": "D3", "question": "Question 3?", "answer": ""},
@@ -86,15 +93,18 @@ def test_decisions_are_told_by_their_numbers_and_open_questions_as_open() -> Non
 
 
 def test_the_language_is_that_of_the_request() -> None:
-    assert material(surveyed(intent=Intent(body="割引コードを追加して")))["language"] == "Japanese"
-    assert material(surveyed(intent=Intent(body="Add discounts")))["language"] == "English"
+    assert (
+        session_material(surveyed(intent=Intent(body="割引コードを追加して")))["language"]
+        == "Japanese"
+    )
+    assert session_material(surveyed(intent=Intent(body="Add discounts")))["language"] == "English"
 
 
 def test_the_talk_is_told_in_its_order_with_who_said_it() -> None:
     session = surveyed()
     session.say(Speaker.SYSTEM, "so far", later())
     session.say(Speaker.USER, "go on", later())
-    assert material(session)["conversation"] == [
+    assert session_material(session)["conversation"] == [
         {"role": "System", "content": "so far"},
         {"role": "User", "content": "go on"},
     ]
@@ -102,7 +112,7 @@ def test_the_talk_is_told_in_its_order_with_who_said_it() -> None:
 
 def test_while_a_change_is_drafted_its_documents_are_the_current_ones() -> None:
     session = changing()
-    data = material(session)
+    data = session_material(session)
     assert (data["spec"], data["plan"]) == ("# new spec", "")
     assert data["previous"] == {kind: f"# {kind}" for kind in ("spec", "plan", "tasks")}
     assert data["change_request"] == "use cents"
@@ -115,7 +125,7 @@ def test_before_the_work_begins_the_former_revision_is_the_previous_one() -> Non
         plan__previous_documents=(text_of("spec", "# old"),),
         plan__documents=(text_of("spec", "# new", 2),),
     )
-    data = material(session)
+    data = session_material(session)
     assert (data["spec"], data["previous"], data["change_request"]) == (
         "# new",
         {"spec": "# old"},
@@ -138,19 +148,19 @@ def test_a_plan_that_nobody_has_begun_is_written_anew_as_a_whole() -> None:
 
 def test_what_fits_is_told_whole() -> None:
     data = large()
-    assert fitted(data, 10**6) == data
+    assert fit_to_tokens(data, 10**6) == data
 
 
 def test_the_data_given_is_never_changed() -> None:
     data, same = large(), large()
-    fitted(data, 100)
+    fit_to_tokens(data, 100)
     assert data == same
 
 
 def test_what_was_read_of_the_repository_is_cut_first_and_in_this_order() -> None:
     data, whole = large(), size_of(large())
     for cut, field in enumerate(FIELDS):
-        found: Any = fitted(data, whole - 2_100 * cut - 500)["repository"]
+        found: Any = fit_to_tokens(data, whole - 2_100 * cut - 500)["repository"]
         shortened = [name for name in FIELDS if found[name].endswith("… (shortened)")]
         assert shortened == list(FIELDS[: cut + 1]), field
         assert found[field].startswith(field[0])
@@ -160,32 +170,32 @@ def test_what_was_read_of_the_repository_is_cut_first_and_in_this_order() -> Non
 @pytest.mark.covers("G-US8.2")
 def test_old_talk_goes_next_the_oldest_first_but_never_the_summary_nor_the_last_messages() -> None:
     data: dict[str, Any] = {**large(), "repository": {}}
-    found: Any = fitted(data, size_of(data) - 400)
+    found: Any = fit_to_tokens(data, size_of(data) - 400)
     left = [message["content"].split()[0] for message in found["conversation"]]
     assert left == ["0", *(str(n) for n in range(5, 40))]
     assert found["previous"] == data["previous"]
-    found = fitted(data, 1)
+    found = fit_to_tokens(data, 1)
     assert found["conversation"][0]["content"] == "… (shortened)"
     assert found["conversation"][1:] == data["conversation"][-KEPT_VERBATIM:]
 
 
 def test_the_former_documents_are_cut_last() -> None:
     data: dict[str, Any] = {**large(), "repository": {}, "conversation": []}
-    found: Any = fitted(data, size_of(data) - 3_000)
+    found: Any = fit_to_tokens(data, size_of(data) - 3_000)
     assert [len(found["previous"][kind]) < 6_000 for kind in KINDS] == [True, True, False]
 
 
 @pytest.mark.covers("G-US8.2", "G-RULE-CONTEXT-1")
 def test_what_people_asked_for_decided_and_said_last_is_never_cut() -> None:
     data = large()
-    found = fitted(data, 1)
+    found = fit_to_tokens(data, 1)
     for name in ("request", "decisions", "spec", "tasks"):
         assert found[name] == data[name]
 
 
 def test_nothing_is_cut_in_the_middle_of_a_character() -> None:
     for size in range(600, 640):
-        found: Any = fitted({"repository": {"conventions": "規約🙂" * 500}}, size)
+        found: Any = fit_to_tokens({"repository": {"conventions": "規約🙂" * 500}}, size)
         assert "\ufffd" not in found["repository"]["conventions"]
 
 
@@ -194,7 +204,7 @@ def test_nothing_is_cut_in_the_middle_of_a_character() -> None:
 def test_it_is_never_more_than_was_allowed_while_anything_may_be_cut(
     tokens: int, scale: float
 ) -> None:
-    found = fitted(large(), tokens, scale)
+    found = fit_to_tokens(large(), tokens, scale)
     if scale <= 0.6:  # what is never cut needs some 3,500 tokens by itself
         assert estimate_tokens(json.dumps(found, ensure_ascii=False), scale) <= tokens + 1
 
@@ -205,14 +215,16 @@ def test_prompt_data_and_answer_go_into_a_model_whose_window_nobody_knows() -> N
     data = question_data(session, "clarify", earlier=[])
     used = size_of(data) + estimate_tokens(prompt("clarify"))
     assert 8_000 < used <= 12_000 - 3_000 + 2
-    assert room(session, prompt("clarify")) < 12_000 - 3_000
+    assert data_token_budget(session, prompt("clarify")) < 12_000 - 3_000
 
 
 @pytest.mark.covers("G-RULE-CONTEXT-2")
 def test_a_larger_window_takes_more() -> None:
     session = surveyed(repository__scan=Scan(commit="b" * 40, source_overview="x" * 200_000))
     session.llm.context_window = 200_000
-    assert question_data(session, "clarify")["repository"] == material(session)["repository"]
+    assert (
+        question_data(session, "clarify")["repository"] == session_material(session)["repository"]
+    )
 
 
 async def test_the_first_question_shows_the_code_that_the_request_is_about() -> None:

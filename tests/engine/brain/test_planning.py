@@ -16,7 +16,7 @@ from bot.core.spec_kit.drafts import TaskDraft
 from bot.core.states import TaskState
 from bot.core.talk import Change, ChangeStage
 from bot.steps.asking import ask
-from bot.steps.specify.questions import AnalyzePrompt, analysis, document
+from bot.steps.specify.questions import AnalyzePrompt, analysis, draft_document
 from tests.fakes.llm import ScriptedLlm
 from tests.flow.scenes import ANN, T0, asked, executing, question, surveyed, task
 from tests.stories.stage import PLAN, SPEC
@@ -47,7 +47,7 @@ def planned(*serving: tuple[str, ...]) -> Session:
 
 async def spec_of(session: Session, *lines: str) -> tuple[str, list[Any]]:
     llm = ScriptedLlm(lines)
-    written, _ = await document(llm, session, DocumentKind.SPEC, TODAY)
+    written, _ = await draft_document(llm, session, DocumentKind.SPEC, TODAY)
     return written.text, [json.loads(call.data) for call in llm.calls]
 
 
@@ -97,7 +97,7 @@ async def test_a_model_that_cannot_write_leaves_the_request_itself_as_the_plan()
         (DocumentKind.SPEC, spec.check_spec),
         (DocumentKind.PLAN, spec.check_plan),
     ):
-        written, _ = await document(ScriptedLlm(["1", "2", "3"]), surveyed(), kind, TODAY)
+        written, _ = await draft_document(ScriptedLlm(["1", "2", "3"]), surveyed(), kind, TODAY)
         assert check(written.text) == []
         assert "Add discounts" in written.text
 
@@ -115,7 +115,7 @@ async def test_a_change_that_the_model_cannot_write_is_added_to_what_was_there()
 
 async def test_the_plan_is_written_from_the_specification() -> None:
     llm = ScriptedLlm([PLAN])
-    written, _ = await document(llm, planned(), DocumentKind.PLAN, TODAY)
+    written, _ = await draft_document(llm, planned(), DocumentKind.PLAN, TODAY)
     assert written.text == PLAN
     assert json.loads(llm.calls[0].data)["spec"] == TWO
 
@@ -131,7 +131,7 @@ async def test_while_a_plan_is_mended_the_model_is_told_what_was_found() -> None
     assert [one["summary"] for one in data["findings"]] == ["What?"]
     for kind in (DocumentKind.PLAN, DocumentKind.TASKS):
         llm = ScriptedLlm(["no"] * 3)
-        await document(llm, session, kind, TODAY)
+        await draft_document(llm, session, kind, TODAY)
         assert json.loads(llm.calls[0].data)["findings"] == data["findings"]
 
 
@@ -211,7 +211,7 @@ async def test_what_the_head_of_a_document_names_is_given_and_not_made_up(
     kind: DocumentKind,
 ) -> None:
     llm = ScriptedLlm(["1", "2", "3"])
-    await document(llm, planned(), kind, TODAY)
+    await draft_document(llm, planned(), kind, TODAY)
     assert json.loads(llm.calls[0].data)["facts"] == {
         "today": TODAY.isoformat(),
         "created": "2026-01-02",

@@ -17,7 +17,7 @@ from bot.steps.clarify.questions import (
     AnswersPrompt,
     ClarifyPrompt,
     EarlierSession,
-    Understood,
+    RequestUnderstanding,
 )
 from tests.fakes.llm import ScriptedLlm
 from tests.flow.scenes import ANN, T0, asked, question, surveyed
@@ -38,7 +38,7 @@ def wanted(text: str = "Combine codes?", default: str = "no") -> dict[str, objec
 
 async def understood(
     *lines: str, session: Session | None = None, earlier: tuple[EarlierSession, ...] = ()
-) -> tuple[Understood, ScriptedLlm]:
+) -> tuple[RequestUnderstanding, ScriptedLlm]:
     llm = ScriptedLlm(lines)
     found, _ = await ask(llm, ClarifyPrompt(session or surveyed(), earlier))
     return found, llm

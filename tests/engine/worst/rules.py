@@ -15,9 +15,9 @@ from bot.core.people import Thread
 from bot.core.projections.records import Record
 from bot.core.session import Session
 from bot.core.states import Phase, RunState, Status, TaskState
-from bot.steps.blocked.rules import WAITING
+from bot.steps.blocked.rules import WAITS_FOR_PREFIX
 from bot.steps.execute.rules import MAX_FAILED_RUNS
-from bot.steps.plan import MOST_CONTINUES
+from bot.steps.plan import MAX_ROUNDS
 from bot.steps.verify.rules import MAX_EVIDENCE_ASKS, MAX_REPAIRS
 from tests.engine.worst.scene import MAY, Scene
 
@@ -90,7 +90,7 @@ def bounds_hold(scene: Scene) -> Iterator[str]:
                 yield f"{task.key} failed more often than it may: {count}"
             if count.evidence_asks > MAX_EVIDENCE_ASKS + 1:
                 yield f"{task.key} was asked for evidence {count.evidence_asks} times"
-        if session.ending.rounds > MOST_CONTINUES:
+        if session.ending.rounds > MAX_ROUNDS:
             yield f"{session.short} was continued {session.ending.rounds} times"
         if session.plan.parallelism > session.agents.most_at_once:
             yield f"{session.short} wants {session.plan.parallelism} at once"
@@ -138,7 +138,7 @@ def _waits_for_people(session: Session) -> bool:
             return True
         case Phase.EXECUTING:
             held = session.in_state(TaskState.FAILED, TaskState.BLOCKED)
-            asked = any(not task.blocked.startswith(WAITING) for task in held)
+            asked = any(not task.blocked.startswith(WAITS_FOR_PREFIX) for task in held)
             return asked or bool(session.change and session.change.shown_at)
         case Phase.FINISHING:
             return session.ending.choice is None

@@ -12,7 +12,7 @@ from typing import Any
 from bot.core.cards import ApprovalCard, Card, RootCard
 from bot.core.choices import Verb
 from bot.core.events import Commanded, FromPerson, Pressed, Said
-from bot.core.gate import Gate, everyone_of
+from bot.core.gate import Gate, single_list_doors
 from bot.core.people import Person, Thread
 from bot.core.projections.records import Record
 from bot.core.rounds import observe
@@ -166,7 +166,7 @@ class Scene(Stage):
         temper = TEMPERS[seed % len(TEMPERS)]
         self.worst = WorstModel(self.chance, temper, self.model, stubborn=seed % 3 == 2)
         self.llm = ScriptedLlm(self.worst)
-        self.gate = Gate(everyone_of("memory", MAY))
+        self.gate = Gate(single_list_doors("memory", MAY))
         self.rules = Rules(
             repository=self.repository.path,
             agent="played",

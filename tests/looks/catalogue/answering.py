@@ -87,7 +87,7 @@ def _fronts() -> tuple[Entry, ...]:
         entry("answer/catch up", caught_up),
         Entry(
             "answer/which session to stop",
-            session_commands.picker(Word.STOP, [working, waits], "p"),
+            session_commands.session_picker(Word.STOP, [working, waits], "p"),
             private=True,
         ),
     )

@@ -11,11 +11,11 @@ from bot.core.plan import (
     Alteration,
     Altered,
     Analysis,
-    Covered,
     Difference,
     DocumentKind,
     Finding,
     Forecast,
+    RequirementCoverage,
     Severity,
     Spread,
 )
@@ -59,10 +59,10 @@ GOOD = Analysis(
         ),
     ),
     coverage=(
-        Covered(requirement="FR-001", tasks=("T001", "T002")),
-        Covered(requirement="FR-002", tasks=("T003",)),
-        Covered(requirement="FR-003", tasks=("T002", "T004")),
-        Covered(requirement="FR-004"),
+        RequirementCoverage(requirement="FR-001", tasks=("T001", "T002")),
+        RequirementCoverage(requirement="FR-002", tasks=("T003",)),
+        RequirementCoverage(requirement="FR-003", tasks=("T002", "T004")),
+        RequirementCoverage(requirement="FR-004"),
     ),
     score=82,
 )

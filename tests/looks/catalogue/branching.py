@@ -8,7 +8,7 @@ from bot.core.cards import AnswerCard
 from bot.core.git import Branch, BranchDetails, BranchList, ChangedFile, Commit
 from bot.steps import messages
 from bot.steps.branches import cards as branch_cards
-from bot.steps.branches.cards import About, BranchWork
+from bot.steps.branches.cards import BranchWork, ButtonTarget
 from tests.looks.catalogue.entry import Entry, entry
 from tests.looks.catalogue.sample import NOW, at, planned
 
@@ -58,7 +58,9 @@ def _details(ahead: int = 2, lost: int = 2) -> BranchDetails:
 
 
 def _card(found: BranchDetails, summary: str, *, done: str = "", obstacle: str = "") -> AnswerCard:
-    about = About("0123456789ab", "0123456789ab", _TIP, found.lost, found.base, found.branch.name)
+    about = ButtonTarget(
+        "0123456789ab", "0123456789ab", _TIP, found.lost, found.base, found.branch.name
+    )
     carried = BranchWork(planned())
     return branch_cards.branch_card(
         found, carried, about, summary, NOW, done=done, obstacle=obstacle

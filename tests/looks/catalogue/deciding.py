@@ -53,7 +53,7 @@ def _failed() -> tuple[Entry, ...]:
         _asks("agent failed three times", program),
         entry(
             "needs you/decided",
-            blocked.card_of(_session(tests), tests, retried),
+            blocked.task_card(_session(tests), tests, retried),
         ),
     )
 
@@ -72,7 +72,7 @@ def _held() -> tuple[Entry, ...]:
 
 
 def _asks(state: str, one: Task) -> Entry:
-    return entry(f"needs you/{state}", blocked.card_of(_session(one), one))
+    return entry(f"needs you/{state}", blocked.task_card(_session(one), one))
 
 
 def _session(one: Task) -> Session:
@@ -91,9 +91,9 @@ def _waiting() -> tuple[Entry, ...]:
         done("T001"), pulls__problem="GitHub says 401: the token is not valid any more."
     )
     return (
-        entry("needs you/account's limit reached", limits.waiting(session)),
+        entry("needs you/account's limit reached", limits.account_cards(session)),
         entry("needs you/no pull request", ship.not_shipped_card(stuck)),
-        entry("needs you/pull requests cannot be seen", pull_cards.trouble(blind)),
+        entry("needs you/pull requests cannot be seen", pull_cards.watch_problem_card(blind)),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.core.cards import Decided, ProblemCard
+from bot.core.cards import CardDecision, ProblemCard
 from bot.core.events import Ticked, TroubleBegan, TroubleEnded
 from bot.core.evidence import Judgement, Verdict
 from bot.core.git import Removal
@@ -55,8 +55,8 @@ def _summaries() -> tuple[Entry, ...]:
     )
 
 
-def _continued() -> Decided:
-    return Decided(what="Goes on", by="Mika", at=at(41))
+def _continued() -> CardDecision:
+    return CardDecision(what="Goes on", by="Mika", at=at(41))
 
 
 def _ends(state: str, session: Session) -> Entry:

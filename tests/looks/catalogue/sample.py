@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from bot.core.cards import Decided
+from bot.core.cards import CardDecision
 from bot.core.evidence import Check, VerifiedFile
 from bot.core.forge import CiState, Hosted, Pull
 from bot.core.git import Commit, Scan, Work
@@ -25,7 +25,7 @@ AKI = Person(platform="slack", id="T0001/U0002", name="Aki")
 THREAD = Thread(platform="slack", workspace="T0001", channel="C0001", root="1794988800.000100")
 REQUEST = "Add a dark mode to the settings page. It has to survive a reload."
 HEAD = "9f2c41d07be35a1188c6"
-APPROVED = Decided(what="Approved", by="Mika", at=NOW)
+APPROVED = CardDecision(what="Approved", by="Mika", at=NOW)
 NAMES = {
     "T001": "Set up the theme module",
     "T002": "Add the switch to the settings page",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.core.cards import Decided
+from bot.core.cards import CardDecision
 from bot.core.forge import CiState
 from bot.core.session import Session
 from bot.core.states import Phase
@@ -33,15 +33,15 @@ def _pulls() -> tuple[Entry, ...]:
         _shows("all merged", (merged, delivered("T003", 43, open=False, merged=True))),
         entry(
             "pulls/left to people",
-            pull_cards.card(
-                _ending(open_ones), Decided(what="Left to people", by="Mika", at=at(40))
+            pull_cards.pulls_card(
+                _ending(open_ones), CardDecision(what="Left to people", by="Mika", at=at(40))
             ),
         ),
     )
 
 
 def _shows(state: str, tasks: tuple[Task, ...]) -> Entry:
-    return entry(f"pulls/{state}", pull_cards.card(_ending(tasks)))
+    return entry(f"pulls/{state}", pull_cards.pulls_card(_ending(tasks)))
 
 
 def _refused() -> Task:
@@ -60,7 +60,7 @@ def _offer() -> tuple[Entry, ...]:
     session = at_work(*map(done, NAMES), phase=Phase.FINISHING, pulls__host=None)
     again = at_work(*map(done, NAMES), phase=Phase.FINISHING, pulls__host=None)
     again.ending.problem = "main has uncommitted changes in src/theme.ts."
-    merged = Decided(what="To be merged", by="Mika", at=at(40))
+    merged = CardDecision(what="To be merged", by="Mika", at=at(40))
     return (
         entry("offer/everything is built", messages.merge_offer(session)),
         entry("offer/the merge was refused", messages.merge_offer(again)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.core.actions import Deed, Show
-from bot.core.cards import Decided
+from bot.core.cards import CardDecision
 from bot.core.events import CollisionsSeen, RunStopped
 from bot.core.evidence import Check
 from bot.core.git import Collision
@@ -120,7 +120,7 @@ def _news() -> tuple[Entry, ...]:
             "news/planning anew",
             messages.news("n", "I am planning again with your changes.", "“Use tabs.”"),
         ),
-        entry("news/work would collide", next_step.collisions_seen(session, collided)),
+        entry("news/work would collide", next_step.report_conflicts(session, collided)),
         entry("news/survivors", troubles.survivors(session, alive)),
         entry("news/bug", messages.news("b", troubles.BUG, "KeyError: 'T009'", tone=Tone.FAILURE)),
     )
@@ -159,7 +159,7 @@ def _stopped() -> tuple[Entry, ...]:
         status=Status.PAUSED, control__stops=1, control__stopped_by="Mika", control__stopped_runs=2
     )
     idle = at_work(status=Status.PAUSED, control__stops=1, control__stopped_by="Mika")
-    resumed = Decided(what="Resumed", by="Mika", at=at(6))
+    resumed = CardDecision(what="Resumed", by="Mika", at=at(6))
     return (
         entry("stopped/two agents ended", commands.stopped_card(paused)),
         entry("stopped/none was running", commands.stopped_card(idle)),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from adapters.matrix.chat import MatrixChat
-from bot.cli.chats import approving
+from bot.cli.chats import approval_verbs
 from bot.core.cards import AnswerCard, Card
 from bot.core.choices import Choice, Verb
 from bot.core.events import Pressed, Said
@@ -82,7 +82,7 @@ class Strict:
 
 @pytest.fixture(name="strict")
 async def _strict(secret: Secret) -> AsyncIterator[Strict]:
-    secret.by_words = approving()
+    secret.by_words = approval_verbs()
     async with secret.listening() as chat:
         yield Strict(secret, chat)
 
