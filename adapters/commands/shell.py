@@ -87,7 +87,7 @@ class ShellCommands:
             await asyncio.to_thread(reported.remove)
         return executed
 
-    async def tested(self, log: str) -> Executed | None:
+    async def kept_result(self, log: str) -> Executed | None:
         return await asyncio.to_thread(_saved_result, Path(f"{log}{RESULT_SUFFIX}"))
 
     async def _run(

@@ -64,7 +64,7 @@ class TestReports:
         *lines, self._line = (self._line + chunk).split(b"\n")
         self._line = self._line[-MAX_LINE_LENGTH:]
         for line in lines:
-            self._reader.printed(line.decode("utf-8", "replace"), self._runners)
+            self._reader.read_output_line(line.decode("utf-8", "replace"), self._runners)
 
     async def wait_for_report(self) -> None:
         """Wait a moment for bats, which ends before the program that writes its report."""

@@ -189,7 +189,7 @@ class ConsoleChat:
             return
         await self._transcript.show_card(thread, card)
         if thread == self._transcript.current.thread:
-            self._lines.saw(card)
+            self._lines.card_shown(card)
             self._note_end(card)
 
     async def open(self, thread: Thread, card: Card) -> Thread:
@@ -211,7 +211,7 @@ class ConsoleChat:
         ):
             self.refused = isinstance(card, AnswerCard) and card.tone is Tone.FAILURE
             await self._transcript.show_private(thread, card)
-            self._lines.saw(card)
+            self._lines.card_shown(card)
 
     async def print_sentences(self, *sentences: str) -> None:
         """Print sentences of the program itself, outside of any session."""

@@ -49,7 +49,7 @@ class ConsoleInput(Protocol):
         """Return the next line; empty if the person agrees to the proposal, None at the end of input."""
         ...
 
-    def saw(self, card: Card) -> None:
+    def card_shown(self, card: Card) -> None:
         """Record that the person has seen a card of the current thread."""
         ...
 
@@ -73,7 +73,7 @@ class PipeInput:
                 return line
         return None
 
-    def saw(self, card: Card) -> None:
+    def card_shown(self, card: Card) -> None:
         """A script does not need to know."""
 
     async def _line(self) -> str | None:
@@ -161,7 +161,7 @@ class TerminalInput:
         except EOFError:
             return None
 
-    def saw(self, card: Card) -> None:
+    def card_shown(self, card: Card) -> None:
         for session in (self._talk, self._question):
             if session:
                 session.app.invalidate()
@@ -395,7 +395,7 @@ class DemoInput:
                 return self._type(prompt, str(number))
         return None
 
-    def saw(self, card: Card) -> None:
+    def card_shown(self, card: Card) -> None:
         # unfinished work from an earlier start continues, and nothing new is requested
         self._asked = self._asked or card.key == WELCOME_CARD
         self._open.note_shown(_DEMO_THREAD, card)

@@ -100,7 +100,7 @@ class GitWorktrees:
     async def untracked(self, path: str) -> tuple[str, ...]:
         return await self._tree.untracked_paths(await self._readable(path))
 
-    async def leave_out(self, path: str, before: tuple[str, ...]) -> None:
+    async def ignore_new_files(self, path: str, before: tuple[str, ...]) -> None:
         main, place = _locate_worktree(path)
         async with self._held(str(main.top)) as held:
             at = await self._writable(held, place)
@@ -123,15 +123,17 @@ class GitWorktrees:
             for path in were:
                 await let_go(path)
 
-    async def take_in(self, repository: str, source: str, commit: str) -> None:
+    async def import_commit(self, repository: str, source: str, commit: str) -> None:
         async with self._held(repository) as held:
-            await self._taking_in.take_in(held, Path(source), commit)
+            await self._taking_in.import_commit(held, Path(source), commit)
 
     async def let_go(self, repository: str, keep: frozenset[str]) -> None:
         async with self._held(repository) as held:
             await self._taking_in.remove_imports(held, keep)
 
-    async def with_history(self, repository: str, commit: str, squashed: tuple[str, ...]) -> str:
+    async def with_squashed_history(
+        self, repository: str, commit: str, squashed: tuple[str, ...]
+    ) -> str:
         async with self._held(repository) as held:
             return await self._taking_in.with_squashed_parents(held, commit, squashed)
 
@@ -325,7 +327,7 @@ class CommitImport:
     def __init__(self, git: Git) -> None:
         self._git = git
 
-    async def take_in(self, held: LockedRepository, source: Path, commit: str) -> None:
+    async def import_commit(self, held: LockedRepository, source: Path, commit: str) -> None:
         if not _COMMIT.fullmatch(commit):
             raise Refused(f"{commit!r} is no commit's full hash")
         if commit in await self._imported_commits(held):

@@ -101,9 +101,9 @@ class GitHub:
         """Copy the head of a pull request, even if its branch is gone."""
         return await self._publishing.fetch_head(checked_slug(slug), number)
 
-    async def unpublish(self, slug: str, branch: str, commit: str) -> str:
+    async def delete_remote_branch(self, slug: str, branch: str, commit: str) -> str:
         """Delete the branch on GitHub if it is at that commit. Return why it was kept, or an empty string."""
-        return await self._publishing.unpublish(checked_slug(slug), branch, commit)
+        return await self._publishing.delete_remote_branch(checked_slug(slug), branch, commit)
 
     async def close(self) -> None:
         """Close all connections."""

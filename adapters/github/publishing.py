@@ -129,7 +129,7 @@ class BranchPublisher:
         except Refused as refused:
             log.info("not taken from the checkout", extra={"data": {"why": refused.reason}})
 
-    async def unpublish(self, slug: str, branch: str, commit: str) -> str:
+    async def delete_remote_branch(self, slug: str, branch: str, commit: str) -> str:
         """Delete the branch if it is at that commit. Return why it was kept, or an empty string."""
         _check_branch(branch, commit)
         mirror = self._mirror(slug)

@@ -140,11 +140,11 @@ class RoomWatcher(Protocol):
         """`old` was replaced by `new`."""
         ...
 
-    async def came(self, room: str, entered: JoinedRoom) -> None:
+    async def bot_joined(self, room: str, entered: JoinedRoom) -> None:
         """The bot joined the room."""
         ...
 
-    async def put_out(self, room: str) -> None:
+    async def bot_removed(self, room: str) -> None:
         """The bot was removed from the room."""
         ...
 
@@ -176,9 +176,9 @@ class RoomMembership:
             case RemovedFromRoom(by, banned, reason):
                 data = {"room": room, "by": by, "banned": banned, "reason": reason}
                 log.warning("put out of a room", extra={"data": data})
-                await self._watching.put_out(room)
+                await self._watching.bot_removed(room)
             case JoinedRoom() as entered:
-                await self._watching.came(room, entered)
+                await self._watching.bot_joined(room, entered)
             case ReplacedRoom(by, new):
                 data = {"room": room, "by": by, "new": new}
                 log.warning("a room was replaced", extra={"data": data})
@@ -261,11 +261,11 @@ class MovedRooms:
         except Refused as refused:
             log.info("the old room is closed", extra={"data": {"why": refused.reason}})
 
-    def put_out(self, room: str) -> None:
+    def bot_removed(self, room: str) -> None:
         """Stop sending to the room."""
         self._gateway.block_room(room)
 
-    async def came(self, room: str, entered: JoinedRoom, deliver: Deliver) -> None:
+    async def bot_joined(self, room: str, entered: JoinedRoom, deliver: Deliver) -> None:
         """Show the person who invited the bot the status of every unfinished session in the room."""
         self._gateway.unblock_room(room)
         for move in self._moves.moves_into(room):
@@ -328,11 +328,11 @@ class _MovingWatcher:
     async def replaced(self, old: str, new: str) -> None:
         await self.moving.replaced(old, new)
 
-    async def came(self, room: str, entered: JoinedRoom) -> None:
-        await self.moving.came(room, entered, self.deliver)
+    async def bot_joined(self, room: str, entered: JoinedRoom) -> None:
+        await self.moving.bot_joined(room, entered, self.deliver)
 
-    async def put_out(self, room: str) -> None:
-        self.moving.put_out(room)
+    async def bot_removed(self, room: str) -> None:
+        self.moving.bot_removed(room)
 
 
 def _room_thread(room: str) -> Thread:

@@ -149,7 +149,7 @@ class SyncLoop:
             "Listening to Matrix", self._get_sync(wanted, seconds, **query), seconds
         )
         news = matrix_events.read_sync(told)
-        await self._decryptor.took(told)
+        await self._decryptor.process_sync(told)
         with _logging_bugs("an answer to a sync"):
             answer = SyncResponse.from_dict(deepcopy(without_secrets(told)))
             if isinstance(answer, SyncResponse):

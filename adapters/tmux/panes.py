@@ -181,7 +181,7 @@ class TmuxPanes:
     def report(self, name: str) -> str:
         return str(self._spool(run_name(name)).path / REPORT)
 
-    async def reported(self, name: str) -> str:
+    async def read_report(self, name: str) -> str:
         return await self._left(name, REPORT, LARGEST_REPORT)
 
     async def _left(self, name: str, file: str, most: int) -> str:

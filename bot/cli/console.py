@@ -244,7 +244,7 @@ async def run_local_console(plan: AssemblyOptions, chat: ConsoleChat) -> int:
 
 async def _report_crashed_sessions(desk: Desk, chat: ConsoleChat) -> None:
     while True:
-        session_id = await desk.fell_over()
+        session_id = await desk.next_crashed_session()
         await chat.print_sentences(
             f"Session {session_id[:8]} stopped after an error in the bot. The log has the details; start the bot again to go on with it."
         )

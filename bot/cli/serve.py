@@ -89,7 +89,7 @@ async def _listen(name: str, chat: Chat, desk: Desk) -> bool:
 
 async def _report_crashed_sessions(desk: Desk) -> None:
     while True:
-        session_id = await desk.fell_over()
+        session_id = await desk.next_crashed_session()
         _say(
             f"Session {session_id[:8]} stopped after an error in the bot. The log has the details; start the bot again to go on with it."
         )

@@ -123,7 +123,7 @@ class Actor:
         return isinstance(action, WatchPulls)
 
     @property
-    def may_sleep(self) -> bool:
+    def can_be_unloaded(self) -> bool:
         """Whether the session is over with nothing pending, so that its actor can be unloaded; everything is on disk."""
         over = self.session.status in (Status.COMPLETED, Status.DISCARDED)
         return over and not (self._record.inbox or self._record.outbox or self._under_way)

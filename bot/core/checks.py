@@ -85,7 +85,7 @@ class ReportReader:
         elif name.endswith((".xml", ".trx")):
             self._read_xml(text)
 
-    def printed(self, line: str, runners: Collection[str]) -> None:
+    def read_output_line(self, line: str, runners: Collection[str]) -> None:
         """Read one line of the command's output.
 
         `runners`: those it is known to start; empty means that it may be any.

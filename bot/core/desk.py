@@ -110,7 +110,7 @@ class Desk:
             self._pointing,
             self._auditing,
             known=self._awake.knows,
-            begun=self._awake.wake,
+            begun=self._awake.load,
         )
 
     def _intents(self, repositories: Repositories) -> Intents:
@@ -131,15 +131,15 @@ class Desk:
             self._awake.note(listed)
         for record in self._world.store.load():
             if only is None or record.session.id in only:
-                self._awake.wake(record).tell(self._woken_event(record.session))
+                self._awake.load(record).tell(self._woken_event(record.session))
             else:
                 self._awake.leave(record.session)
-        await self._awake.in_line()
+        await self._awake.wait_for_queues()
         self._world.places.open()
         awake, now = self._awake.sessions, self._world.clock.now
-        await self._world.logbook.catch_up(awake(), self._awake.on_disk)
+        await self._world.logbook.catch_up(awake(), self._awake.saved_session)
         self._world.recall.begin(awake(), now())
-        lately = self._awake.lately_over()
+        lately = self._awake.recently_finished()
         await self._world.registrar.catch_up(awake(), lately)
         self._measure.remember((*awake(), *lately), now())
         self._page = asyncio.create_task(self._looking.keep_up(), name="the page")
@@ -202,7 +202,7 @@ class Desk:
             said = self._pointing.say(thread, event, why or NOTHING_HERE)
             return await self._once.answered(event, said)
         self._auditing.allowed(thread, event)
-        self._awake.wake(self._beginning.by_request(thread, event))
+        self._awake.load(self._beginning.start_from_request(thread, event))
         return True
 
     def _limit_problem(self, thread: Thread, event: FromPeople) -> str:
@@ -215,7 +215,7 @@ class Desk:
         """Refuse an event that exceeds a limit. The person is told privately, and not every time."""
         now = self._world.clock.now()
         self._auditing.refused(thread, event, why)
-        if self._too_much.worth_telling(thread, event.by, now):
+        if self._too_much.may_tell(thread, event.by, now):
             await self._once.answered(event, self._pointing.say(thread, event, why), taken=False)
         return False
 
@@ -225,7 +225,7 @@ class Desk:
         Unaddressed messages count only in a session's thread and from users with the right role; edits only if the
         session has heard the original message.
         """
-        session_id, actor = self._awake.id_in(thread), self._awake.now_in(thread)
+        session_id, actor = self._awake.session_id_of(thread), self._awake.loaded_actor(thread)
         if isinstance(event, Edited):
             return actor is None or not actor.has_heard_of(event.of)
         return self._passing.overheard(thread, event, session_id, actor)
@@ -271,11 +271,11 @@ class Desk:
 
     async def rest(self, thread: Thread) -> ThreadStanding:
         """Wait until the thread's session cannot go on without a person and its logs are written; return its state."""
-        while (actor := self._awake.now_in(thread)) and not actor.resting:
+        while (actor := self._awake.loaded_actor(thread)) and not actor.resting:
             await self._world.clock.sleep(IDLE_POLL_SECONDS)
         await self._world.logbook.written()
-        session_id = self._awake.id_in(thread)
-        session = self._awake.on_disk(session_id) if session_id else None
+        session_id = self._awake.session_id_of(thread)
+        session = self._awake.saved_session(session_id) if session_id else None
         return status_data.thread_standing(session) if session else ThreadStanding()
 
     async def tell(self, about: str, of: str) -> JsonValue:
@@ -302,10 +302,10 @@ class Desk:
 
     async def _refuse(self, thread: Thread, event: FromPeople) -> bool:
         log.warning("refused at the gate", extra={"data": {"by": event.by.id, "event": event.id}})
-        self._auditing.refused(thread, event, NOT_ALLOWED, self._awake.id_in(thread))
+        self._auditing.refused(thread, event, NOT_ALLOWED, self._awake.session_id_of(thread))
         # the home page itself tells the visitor
         silent = isinstance(event, Visited)
-        if not silent and self._refusals.worth_telling(thread, event.by, self._world.clock.now()):
+        if not silent and self._refusals.may_tell(thread, event.by, self._world.clock.now()):
             await self._once.answered(
                 event, self._pointing.say(thread, event, NOT_ALLOWED), taken=False
             )
@@ -316,15 +316,15 @@ class Desk:
         if session_id in self._awake:
             return
         begun_by = self._awake.session_in(event.origin) if event.origin else None
-        if record := self._beginning.by_session(thread, session_id, event, begun_by):
-            self._awake.wake(record)
+        if record := self._beginning.start_for_session(thread, session_id, event, begun_by):
+            self._awake.load(record)
 
     def _count_session_start(self, by: Person, session_id: str) -> str:
         """Return why this person may not start another session, or an empty string.
 
         A request made within a session's thread counts like any other.
         """
-        if session_id in self._awake or self._awake.on_disk(session_id):
+        if session_id in self._awake or self._awake.saved_session(session_id):
             return ""
         now = self._world.clock.now()
         return self._measure.one_more(by, session_id, now, now, open_now=self._awake.open)
@@ -340,9 +340,9 @@ class Desk:
         actor.hear(event)
         return ""
 
-    async def fell_over(self) -> str:
+    async def next_crashed_session(self) -> str:
         """Wait for the next session that is ended by a bug, and return its id. The others go on."""
-        return await self._awake.fell_over()
+        return await self._awake.next_crashed_session()
 
     def _woken_event(self, session: Session) -> Woken:
         # Nothing continues unasked if the operator wants it so, or if nobody could be told because the session's chat
@@ -396,13 +396,13 @@ class OverheardTalk:
             return True
         if not isinstance(event, Said) or self._gate.lets(thread, event):
             return False
-        if actor and not actor.session.over and self._gate.overhears(thread, event.by):
+        if actor and not actor.session.over and self._gate.may_give_context(thread, event.by):
             self._keep_context(thread, event, actor)
         return True
 
     def _keep_context(self, thread: Thread, event: Said, actor: Actor) -> None:
         # Limited in number and length, so that it fills neither the disk nor the model's context.
-        if not self._kept.worth_telling(thread, event.by, self._world.clock.now()):
+        if not self._kept.may_tell(thread, event.by, self._world.clock.now()):
             return
         # mask at most ten times what is kept; mask before cutting, as half a secret would not be recognised
         text = self._world.masker.mask(event.text[: 10 * MAX_CONTEXT_CHARS])[:MAX_CONTEXT_CHARS]

@@ -69,7 +69,7 @@ class Door:
     places: frozenset[str] | None = None
     """`None` if the platform has no channels, as a terminal."""
 
-    def leads_in(self, thread: Thread) -> bool:
+    def allows_place(self, thread: Thread) -> bool:
         if self.places is None or thread.home:
             return True
         direct = f"{thread.workspace}:{DIRECT}" if thread.workspace else DIRECT
@@ -96,9 +96,9 @@ class Gate:
             return False
         if person.outsider or not person.id:
             return False
-        return door.leads_in(thread) and person.id in door.people.get(role, frozenset())
+        return door.allows_place(thread) and person.id in door.people.get(role, frozenset())
 
-    def commands_from_here(self, thread: Thread, event: FromPerson) -> bool:
+    def is_operator_command(self, thread: Thread, event: FromPerson) -> bool:
         """Whether a command applies to sessions of every chat.
 
         The operator at the terminal may stop and continue them all, as they could also end the bot.
@@ -109,12 +109,12 @@ class Gate:
             return False
         return COMMANDS[event.command.word].from_here and self.lets(thread, event)
 
-    def overhears(self, thread: Thread, person: Person) -> bool:
+    def may_give_context(self, thread: Thread, person: Person) -> bool:
         """Whether a message from somebody without permission may serve as context here."""
         door = self.doors.get(thread.platform)
         if door is None or person.platform != thread.platform or not person.id:
             return False
-        return not person.outsider and door.leads_in(thread)
+        return not person.outsider and door.allows_place(thread)
 
 
 def role_for(event: FromPerson) -> Role:
@@ -278,7 +278,7 @@ class RefusalLimit:
         self._to_one = to_one
         self._told: dict[tuple[str, str], list[datetime]] = {}
 
-    def worth_telling(self, thread: Thread, person: Person, now: datetime) -> bool:
+    def may_tell(self, thread: Thread, person: Person, now: datetime) -> bool:
         """Whether this person may be told no once more, here. If so, it is counted."""
         self._forget(now)
         limits = {
@@ -317,7 +317,7 @@ class Auditing:
 
     def refused(self, thread: Thread, event: FromPerson, why: str, session_id: str = "") -> None:
         """Record a refusal. A full disk is only logged, as a refusal has no effect."""
-        if not self._noted.worth_telling(thread, event.by, self._world.clock.now()):
+        if not self._noted.may_tell(thread, event.by, self._world.clock.now()):
             return
         try:
             self._note(thread, event, Decision.REFUSED, why, session_id)

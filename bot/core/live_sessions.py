@@ -45,7 +45,7 @@ class LiveSessions:
         """Keep an unfinished session's state for reports only; no actor runs it."""
         self._left[session.id] = session
 
-    def wake(self, record: Record) -> Actor:
+    def load(self, record: Record) -> Actor:
         self._unload_finished()
         session = record.session
         self._left.pop(session.id, None)
@@ -72,31 +72,31 @@ class LiveSessions:
     @property
     def open(self) -> int:
         """How many sessions still have something to do or to ask."""
-        return sum(not actor.may_sleep for actor in self.actors())
+        return sum(not actor.can_be_unloaded for actor in self.actors())
 
     def knows(self, thread: Thread) -> bool:
         """Whether the thread has a session, loaded or not."""
         return thread.key in self._threads
 
-    def id_in(self, thread: Thread) -> str:
+    def session_id_of(self, thread: Thread) -> str:
         """Return the id of the thread's session, loaded or not; empty if it has none."""
         return self._threads.get(thread.key, "")
 
-    def now_in(self, thread: Thread) -> Actor | None:
+    def loaded_actor(self, thread: Thread) -> Actor | None:
         """Return the actor of the thread's session if it is loaded."""
-        return self._actors.get(self.id_in(thread))
+        return self._actors.get(self.session_id_of(thread))
 
     def actor_of(self, thread: Thread) -> Actor | None:
         """Return the actor of the thread's session; load the session if necessary."""
-        if actor := self.now_in(thread):
+        if actor := self.loaded_actor(thread):
             return actor
-        session_id = self.id_in(thread)
+        session_id = self.session_id_of(thread)
         record = self._world.store.find(session_id) if session_id else None
         if record is None:
             return None
         # a session that a bug ended has lost its slot: another may hold it by now
         record.session.queue.has_place = False
-        return self.wake(record)
+        return self.load(record)
 
     def session_in(self, thread: Thread) -> Session | None:
         """Return the thread's session; load it if necessary."""
@@ -108,18 +108,18 @@ class LiveSessions:
         actor = self._actors.get(session_id)
         return actor.session if actor else self._left.get(session_id)
 
-    def on_disk(self, session_id: str) -> Session | None:
+    def saved_session(self, session_id: str) -> Session | None:
         """Return the session as last saved."""
         record = self._world.store.find(session_id)
         return record.session if record else None
 
-    def lately_over(self) -> list[Session]:
+    def recently_finished(self) -> list[Session]:
         """Return the most recently changed sessions that are not loaded, as saved."""
         listed = [one for one in self._world.store.sessions() if one.id not in self]
-        found = [self.on_disk(one.id) for one in listed[:MAX_RECENT_SESSIONS]]
+        found = [self.saved_session(one.id) for one in listed[:MAX_RECENT_SESSIONS]]
         return [one for one in found if one]
 
-    async def in_line(self) -> None:
+    async def wait_for_queues(self) -> None:
         """Wait until every session that held or awaited a slot is back in its repository's queue."""
         lives = [(self._actors[session_id], life) for session_id, life in self._lives.items()]
         for actor, life in lives:
@@ -135,14 +135,14 @@ class LiveSessions:
             life.cancel()
         await asyncio.gather(*lives, return_exceptions=True)
 
-    async def fell_over(self) -> str:
+    async def next_crashed_session(self) -> str:
         """Wait for the next session that is ended by a bug, and return its id. The others go on."""
         return await self._fallen.get()
 
     def _unload_finished(self) -> None:
         # Called whenever a session is loaded, so that memory does not grow with the number of finished sessions.
         now = self._world.clock.now()
-        at_rest = [actor.session for actor in self._actors.values() if actor.may_sleep]
+        at_rest = [actor.session for actor in self._actors.values() if actor.can_be_unloaded]
         at_rest.sort(key=lambda session: session.updated_at, reverse=True)
         for number, session in enumerate(at_rest):
             if number >= MAX_LOADED_FINISHED or now - session.updated_at > UNLOAD_AFTER:

@@ -64,7 +64,7 @@ class Repositories:
         """
         return test_command_of(self.world.rules, path)
 
-    def tests_of(self, path: str) -> tuple[str, CommandSource | None]:
+    def test_command_and_source(self, path: str) -> tuple[str, CommandSource | None]:
         """Return the operator's test command, or else the one a person set in an earlier session.
 
         Empty if the bot has to find one.
@@ -84,7 +84,7 @@ class Repositories:
         """
         return tuple(one for one in self._configured_set_up(path) if one.lower() != NO_SET_UP)
 
-    def set_up_is_told(self, path: str) -> bool:
+    def is_set_up_configured(self, path: str) -> bool:
         """Whether the operator has set a command, or `none`; then detected commands do not count."""
         return bool(self._configured_set_up(path))
 

@@ -81,7 +81,7 @@ class Session(MutableModel):
     def enter(self, phase: Phase) -> None:
         self.phase = move(PHASES, self.phase, phase)
 
-    def intend(self, status: IntentStatus) -> None:
+    def set_intent_status(self, status: IntentStatus) -> None:
         self.intent = self.intent.become(status)
 
     def say(self, role: Speaker, content: str, at: AwareDatetime) -> None:

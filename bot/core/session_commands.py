@@ -213,7 +213,7 @@ class SessionCommands:
     async def _with_id(self, thread: Thread, event: Pressed | Commanded, id: str) -> bool:
         """Handle `resume 1a2b` as `resume` in the thread of that session."""
         record = self.world.store.find(id)
-        from_here = self.gate.commands_from_here(thread, event)
+        from_here = self.gate.is_operator_command(thread, event)
         if record is None or not (from_here or _may_know(thread, event.by, record.session)):
             unknown = f"I know no session {id}. sessions lists them."
             return await self.say(thread, event, unknown)

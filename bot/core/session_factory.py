@@ -51,7 +51,7 @@ class SessionStarter:
         # only files, none of which could be read
         return "; ".join(talk.unread_attachments(event.files)) if event.mention else ""
 
-    def by_request(self, thread: Thread, event: Said) -> Record:
+    def start_from_request(self, thread: Thread, event: Said) -> Record:
         """Start a session from a request. Raises if the disk is full; then nothing has started."""
         asked = repository_request(event.text)
         event = event.model_copy(update={"text": asked.text})
@@ -59,7 +59,7 @@ class SessionStarter:
         path = chosen or self.repositories.path_for(thread, asked.name)
         return self._saved(self._session(thread, event, path), event)
 
-    def by_wizard(self, origin: Thread, thread: Thread, event: Commanded) -> Record:
+    def start_spec_session(self, origin: Thread, thread: Thread, event: Commanded) -> Record:
         """Start a session that only writes a spec, on the repository of `origin`.
 
         The same command gives the same session id.
@@ -71,7 +71,7 @@ class SessionStarter:
         session.request.spec_only = session.request.dry_run = True
         return self._saved(session, said)
 
-    def by_session(
+    def start_for_session(
         self, thread: Thread, session_id: str, event: Begun, parent: Session | None
     ) -> Record | None:
         """Start a session that its parent session or an intent asks for. Return `None` if it exists already."""
@@ -88,7 +88,7 @@ class SessionStarter:
         self, thread: Thread, event: Said | Begun, path: str, session_id: str = ""
     ) -> Session:
         # The agent is left open until the survey, so that a wrong setting can still be fixed.
-        command, source = self.repositories.tests_of(_original_folder(event) or path)
+        command, source = self.repositories.test_command_and_source(_original_folder(event) or path)
         return Session(
             id=session_id or self.world.clock.new_id(),
             created_at=event.at,
@@ -151,7 +151,7 @@ class SpecCommand:
             return True
         self.auditing.allowed(thread, event)
         there = await self._thread_for_spec(thread, event, asked.text)
-        self.begun(self.beginning.by_wizard(thread, there, event))
+        self.begun(self.beginning.start_spec_session(thread, there, event))
         if there != thread:
             await self.pointing.turn_to(there)
         return True

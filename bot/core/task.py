@@ -298,7 +298,7 @@ class Task(MutableModel):
             f"{told}\n\nWhat that run was for still holds: {unmet}" if unmet else told
         )
 
-    def must_merge(self, told: str) -> None:
+    def require_merge(self, told: str) -> None:
         """Add a conflict that its agent has to settle, keeping one that is still open."""
         self.next_run.to_merge = "\n\n".join(
             dict.fromkeys(one for one in (self.next_run.to_merge, told) if one)
@@ -309,7 +309,7 @@ class Task(MutableModel):
         if id and id not in self.evidence_refs:
             self.evidence_refs = (*self.evidence_refs, id)
 
-    def look_again(self) -> None:
+    def invalidate_verification(self) -> None:
         # Looks, checks and verdicts made before no longer count.
         self.work_run = self.checked_run = self.judged_run = ""
 

@@ -123,7 +123,7 @@ class Panes(Protocol):
         """Return the path of the file in the run's folder for its agent's report, if the task asks for one."""
         ...
 
-    async def reported(self, name: str) -> str:
+    async def read_report(self, name: str) -> str:
         """Return the text in that file, limited in size. Not trusted: anybody on the machine may have written it."""
         ...
 
@@ -149,7 +149,7 @@ class Commands(Protocol):
         """
         ...
 
-    async def tested(self, log: str) -> Executed | None:
+    async def kept_result(self, log: str) -> Executed | None:
         """Return the result of an earlier test run with this log, as long as it is kept."""
         ...
 

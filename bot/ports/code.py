@@ -136,7 +136,7 @@ class Worktrees(Protocol):
         """
         ...
 
-    async def leave_out(self, path: str, before: tuple[str, ...]) -> None:
+    async def ignore_new_files(self, path: str, before: tuple[str, ...]) -> None:
         """Have git ignore, in this repository from now on, what is untracked now and was not `before`.
 
         Lock files are deleted instead: if ignored, people who want to commit theirs would miss them.
@@ -161,7 +161,7 @@ class Worktrees(Protocol):
         """
         ...
 
-    async def take_in(self, repository: str, source: str, commit: str) -> None:
+    async def import_commit(self, repository: str, source: str, commit: str) -> None:
         """Fetch a commit of another repository on this machine, without a branch."""
         ...
 
@@ -169,7 +169,9 @@ class Worktrees(Protocol):
         """Release fetched commits, except those in `keep`, once the bot has no worktree here."""
         ...
 
-    async def with_history(self, repository: str, commit: str, squashed: tuple[str, ...]) -> str:
+    async def with_squashed_history(
+        self, repository: str, commit: str, squashed: tuple[str, ...]
+    ) -> str:
         """Return a commit on no branch with the content of `commit` and these others in its history; `commit` itself if
         it has them already.
 
@@ -310,6 +312,6 @@ class Forge(Protocol):
         """Copy the head of a pull request, even if its branch is gone."""
         ...
 
-    async def unpublish(self, slug: str, branch: str, commit: str) -> str:
+    async def delete_remote_branch(self, slug: str, branch: str, commit: str) -> str:
         """Delete the branch on the forge if it is at that commit. Return why it was kept; empty if it is gone."""
         ...

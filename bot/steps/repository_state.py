@@ -49,7 +49,7 @@ async def _fetched_base(world: World, forge: Forge, slug: str, base: Base) -> Up
         return Upstream(host=HOST, local=base.commit, missing=True)
     if tip != base.commit:
         fetched = await forge.fetch(slug, base.branch, near=base.repository)
-        await world.worktrees.take_in(base.repository, fetched.path, fetched.commit)
+        await world.worktrees.import_commit(base.repository, fetched.path, fetched.commit)
         tip = fetched.commit
     apart = Divergence(ahead=0, behind=0)
     if base.commit:

@@ -102,7 +102,7 @@ class SetUpFailed(Refused):
 def set_up_commands(world: World, session: Session) -> tuple[str, ...]:
     """Return the set-up commands: set in the thread, or else by the operator, or else found and approved."""
     repositories = Repositories(world)
-    if session.repository.set_up_by_person or not repositories.set_up_is_told(
+    if session.repository.set_up_by_person or not repositories.is_set_up_configured(
         session.repository.path
     ):
         return (session.repository.set_up,) if session.repository.set_up else ()
@@ -124,7 +124,7 @@ async def set_up(world: World, session: Session, path: str, name: str, whose: st
             log_path = f"{world.home}/runs/setup-{session.short}-{name}-{number}.log"
             await _set_up_by(world, path, command, log_path, whose)
     finally:
-        await world.worktrees.leave_out(path, before)
+        await world.worktrees.ignore_new_files(path, before)
 
 
 async def _set_up_by(world: World, path: str, command: str, log_path: str, whose: str) -> None:

@@ -96,7 +96,7 @@ async def test_only_branches_of_agents_are_ever_written(world: ForgeWorld) -> No
         with pytest.raises(Refused, match="no branch of an agent"):
             await world.forge.publish(world.path, world.slug, branch, main)
         with pytest.raises(Refused, match="no branch of an agent"):
-            await world.forge.unpublish(world.slug, branch, main)
+            await world.forge.delete_remote_branch(world.slug, branch, main)
         elsewhere = wanted(main).model_copy(update={"branch": branch})
         with pytest.raises(Refused, match="no branch of an agent"):
             await world.forge.open(world.slug, elsewhere)
@@ -325,10 +325,10 @@ async def test_a_branch_is_removed_only_where_it_is_known_to_stand(
     world: ForgeWorld, commit: str
 ) -> None:
     theirs = world.person_pushes(BRANCH, {"theirs.py": "1\n"})
-    assert await world.forge.unpublish(world.slug, BRANCH, commit)
+    assert await world.forge.delete_remote_branch(world.slug, BRANCH, commit)
     assert world.tip(BRANCH) == theirs
     for _ in range(2):
-        assert await world.forge.unpublish(world.slug, BRANCH, theirs) == ""
+        assert await world.forge.delete_remote_branch(world.slug, BRANCH, theirs) == ""
         assert world.tip(BRANCH) is None
 
 

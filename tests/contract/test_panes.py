@@ -372,10 +372,10 @@ async def test_what_an_agent_has_written_as_its_report_is_read(
     world: World, tmp_path: Path
 ) -> None:
     await _start(world, "run-1", tmp_path)
-    assert await world.panes.reported("run-1") == ""
+    assert await world.panes.read_report("run-1") == ""
     if isinstance(world, InMemory):
         world.panes.reports["run-1"] = "It is in cart.py."
     else:
         written = Path(world.panes.report("run-1")).write_text
         await asyncio.to_thread(written, "It is in cart.py.")
-    assert await world.panes.reported("run-1") == "It is in cart.py."
+    assert await world.panes.read_report("run-1") == "It is in cart.py."

@@ -338,8 +338,8 @@ async def test_what_a_command_of_the_bots_leaves_gets_into_no_commit(
     before = await world.worktrees.untracked(path)
     made = {"[dist]/index.js": "x\n", "web/node_modules/left/pad.js": "x\n"}
     world.agent_leaves(path, {**made, "package-lock.json": "{}\n"})
-    await world.worktrees.leave_out(path, before)
-    await world.worktrees.leave_out(path, before)
+    await world.worktrees.ignore_new_files(path, before)
+    await world.worktrees.ignore_new_files(path, before)
     assert (await world.worktrees.work(path, first)).uncommitted == ("notes.md",)
     assert await world.worktrees.untracked(path) == ("notes.md",) == before
     # no lock file is ignored: people may want to commit theirs
@@ -354,7 +354,7 @@ async def test_what_a_killed_set_up_has_installed_gets_into_no_commit(
     world: World, path: str, first: str
 ) -> None:
     world.agent_leaves(path, {"node_modules/left/pad.js": "x\n", ".venv/bin/python": "x\n"})
-    await world.worktrees.leave_out(path, await world.worktrees.untracked(path))
+    await world.worktrees.ignore_new_files(path, await world.worktrees.untracked(path))
     assert (await world.worktrees.work(path, first)).uncommitted == ()
 
 
@@ -456,7 +456,7 @@ async def test_a_commit_of_another_repository_is_taken_in_on_no_branch_and_can_b
     assert not await world.repository.commit_exists(world.path, commit)
     branches = await world.repository.branches(world.path)
     for _ in range(2):
-        await world.worktrees.take_in(world.path, elsewhere, commit)
+        await world.worktrees.import_commit(world.path, elsewhere, commit)
     assert await world.repository.commit_exists(world.path, commit)
     assert await world.repository.branches(world.path) == branches
     merged = await world.worktrees.merge(path, commit, "Merge the base")
@@ -473,12 +473,12 @@ async def test_what_was_built_on_squashed_work_takes_in_the_squash_and_collides_
     head = world.agent_commits(path, {"code.py": "reviewed\n"})
     theirs = {"code.py": "reviewed\n", "theirs.py": "t\n"}
     elsewhere, squash = world.somebody_commits_elsewhere(theirs)
-    await world.worktrees.take_in(world.path, elsewhere, squash)
+    await world.worktrees.import_commit(world.path, elsewhere, squash)
     collides = await world.worktrees.merge(other, squash, "Merge the base")
     assert collides.conflicts == ("code.py",), "as it is, git cannot know"
-    base = await world.worktrees.with_history(world.path, squash, (head,))
-    assert await world.worktrees.with_history(world.path, squash, (head,)) == base
-    assert await world.worktrees.with_history(world.path, base, (head,)) == base
+    base = await world.worktrees.with_squashed_history(world.path, squash, (head,))
+    assert await world.worktrees.with_squashed_history(world.path, squash, (head,)) == base
+    assert await world.worktrees.with_squashed_history(world.path, base, (head,)) == base
     merged = await world.worktrees.merge(other, base, "Merge the base")
     assert not merged.conflicts
     found = [world.read(merged.commit, name) for name in ("code.py", "theirs.py", "more.py")]
@@ -494,15 +494,15 @@ async def test_what_truly_collides_after_a_squash_still_does(
     world.agent_commits(other, {"code.py": "begun and built upon\n"})
     head = world.agent_commits(path, {"code.py": "reviewed\n"})
     elsewhere, squash = world.somebody_commits_elsewhere({"code.py": "reviewed\n"})
-    await world.worktrees.take_in(world.path, elsewhere, squash)
-    base = await world.worktrees.with_history(world.path, squash, (head,))
+    await world.worktrees.import_commit(world.path, elsewhere, squash)
+    base = await world.worktrees.with_squashed_history(world.path, squash, (head,))
     assert (await world.worktrees.merge(other, base, "Merge")).conflicts == ("code.py",)
 
 
 async def test_a_commit_that_is_nowhere_is_not_taken_in(world: World) -> None:
     elsewhere, _ = world.somebody_commits_elsewhere({"theirs.py": "t\n"})
     with pytest.raises(Refused):
-        await world.worktrees.take_in(world.path, elsewhere, "0" * 39 + "1")
+        await world.worktrees.import_commit(world.path, elsewhere, "0" * 39 + "1")
 
 
 @pytest.mark.parametrize("into", ["main", None])

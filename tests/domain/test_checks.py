@@ -199,15 +199,15 @@ def test_what_is_printed_says_how_each_test_ended(
 ) -> None:
     reader = ReportReader()
     for line in said.splitlines():
-        reader.printed(line, [runner])
+        reader.read_output_line(line, [runner])
     assert reader.report() == Report(tests=tests)
 
 
 def test_what_cargo_prints_when_it_is_quiet_tells_no_test() -> None:
     quiet, broken_off = ReportReader(), ReportReader()
     for line in ("running 2 tests", "..", "test result: ok. 2 passed; 0 failed"):
-        quiet.printed(line, ["cargo"])
-    broken_off.printed("running 2 tests", ["cargo"])
+        quiet.read_output_line(line, ["cargo"])
+    broken_off.read_output_line("running 2 tests", ["cargo"])
     assert quiet.report() is None
     assert broken_off.report() == Report(tests={}, complete=False)
 

@@ -80,7 +80,7 @@ class Person:
                 continue
         return None
 
-    def saw(self, card: Card) -> None:
+    def card_shown(self, card: Card) -> None:
         self._open.note_shown(_HERE, card)
         self._news.set()
 

@@ -297,7 +297,7 @@ async def test_what_has_long_been_over_sleeps_until_somebody_speaks_there(stage:
     await stage.is_planned()
     await stage.commands_(Word.DISCARD)
     desk = desk_of(stage)
-    assert [actor.may_sleep for actor in desk.actors()] == [True]
+    assert [actor.can_be_unloaded for actor in desk.actors()] == [True]
     await stage.clock.advance(UNLOAD_AFTER.total_seconds() + 1)
     await stage.says("Something else", SECOND)
     assert [actor.session.thread for actor in desk.actors()] == [SECOND]

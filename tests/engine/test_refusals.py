@@ -65,9 +65,9 @@ async def test_after_a_while_one_is_told_again(stage: Stage) -> None:
 
 def test_a_clock_that_was_set_back_silences_nobody() -> None:
     refusals = RefusalLimit()
-    told = [refusals.worth_telling(THREAD, NOBODY, AT) for _ in range(10)]
+    told = [refusals.may_tell(THREAD, NOBODY, AT) for _ in range(10)]
     assert told.count(True) == MAX_REFUSALS_PER_PERSON
-    assert refusals.worth_telling(THREAD, NOBODY, AT - timedelta(hours=1))
+    assert refusals.may_tell(THREAD, NOBODY, AT - timedelta(hours=1))
 
 
 async def test_what_was_not_answered_changes_nothing_and_is_not_remembered_as_taken(

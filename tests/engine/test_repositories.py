@@ -145,7 +145,7 @@ async def test_a_copy_is_tested_as_what_it_was_copied_from(stage: Stage) -> None
     for copied, wanted_command in ((usual, "make check"), ("/srv/web", ""), ("", "")):
         asked = said("Add discounts", id=f"of {copied}")
         asked = asked.model_copy(update={"repository": "/srv/copy", "copy_of": copied})
-        begun_with = beginning.by_request(THREAD, asked).session
+        begun_with = beginning.start_from_request(THREAD, asked).session
         assert (begun_with.repository.path, begun_with.tests.command) == (
             "/srv/copy",
             wanted_command,
@@ -174,12 +174,12 @@ async def test_a_test_command_from_the_chat_counts_for_later_sessions_of_that_re
     later = await begun(stage, ELSEWHERE)
     assert (later.tests.command, later.tests.source) == ("make check", CommandSource.EARLIER)
     repositories = Repositories(stage.world)
-    assert repositories.tests_of(f"{stage.repository.path}/api") == (
+    assert repositories.test_command_and_source(f"{stage.repository.path}/api") == (
         "make check",
         CommandSource.EARLIER,
     )
-    assert repositories.tests_of("/srv/web") == ("", None)
+    assert repositories.test_command_and_source("/srv/web") == ("", None)
     stage.rules = replace(stage.rules, test_commands=("tox",))
     await stage.revive()
-    operators = Repositories(stage.world).tests_of(stage.repository.path)
+    operators = Repositories(stage.world).test_command_and_source(stage.repository.path)
     assert operators == ("tox", CommandSource.SETTINGS)

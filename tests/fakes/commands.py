@@ -56,7 +56,7 @@ class FakeCommands:
         self._kept[log] = done
         return done
 
-    async def tested(self, log: str) -> Executed | None:
+    async def kept_result(self, log: str) -> Executed | None:
         return self._kept.get(log)
 
     async def problem(self, cwd: str, command: str) -> str:

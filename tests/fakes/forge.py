@@ -174,7 +174,7 @@ class FakeForge:
         await self._asked("fetch_head", slug)
         return Fetched(path=self.hub.path, commit=self._pull(number).head)
 
-    async def unpublish(self, slug: str, branch: str, commit: str) -> str:
+    async def delete_remote_branch(self, slug: str, branch: str, commit: str) -> str:
         await self._asked("unpublish", slug)
         _require_agents(branch)
         seen = self.hub.heads.get(branch)

@@ -186,7 +186,7 @@ class FakePanes:
         _check(name)
         return f"/home/of/the/bot/spool/{name}/report.md"
 
-    async def reported(self, name: str) -> str:
+    async def read_report(self, name: str) -> str:
         _check(name)
         return self.reports.get(name, "")
 

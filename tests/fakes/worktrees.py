@@ -93,7 +93,7 @@ class FakeWorktrees:
         )
         return tuple(sorted({*entries}))
 
-    async def leave_out(self, path: str, before: tuple[str, ...]) -> None:
+    async def ignore_new_files(self, path: str, before: tuple[str, ...]) -> None:
         here = await self._worktree(path)
         for entry in {*await self.untracked(path)}:
             if entry in before and not entry.endswith(("node_modules/", ".venv/", "venv/")):
@@ -126,7 +126,7 @@ class FakeWorktrees:
         self.vanished = {here(path): worktree for path, worktree in self.vanished.items()}
         self.owned = {name: here(path) for name, path in self.owned.items()}
 
-    async def take_in(self, repository: str, source: str, commit: str) -> None:
+    async def import_commit(self, repository: str, source: str, commit: str) -> None:
         there, elsewhere = await self._asked(repository), await self._asked(source)
         if commit not in elsewhere.commits:
             raise Refused(f"there is no commit {commit!r} in {source}")
@@ -137,7 +137,9 @@ class FakeWorktrees:
         """In memory nothing is ever tidied away."""
         await self._asked(repository)
 
-    async def with_history(self, repository: str, commit: str, squashed: tuple[str, ...]) -> str:
+    async def with_squashed_history(
+        self, repository: str, commit: str, squashed: tuple[str, ...]
+    ) -> str:
         there = await self._asked(repository)
         made = commit_of(there, commit)
         known = there.ancestors(made.sha)

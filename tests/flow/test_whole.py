@@ -237,7 +237,7 @@ def next_round(session: Session, *tasks: Task) -> None:
         session.enter(phase)
     assert session.plan.spec
     session.plan.spec = session.plan.spec.model_copy(update={"commit": "d" * 40})
-    session.intend(IntentStatus.EXECUTING)
+    session.set_intent_status(IntentStatus.EXECUTING)
     decide(session, tick())
 
 

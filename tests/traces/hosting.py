@@ -55,7 +55,7 @@ def _steps(world: RealForgeWorld) -> Iterator[tuple[str, Step]]:
     yield "fetch", lambda: forge.fetch(slug, "main")
     yield "fetch nothing", lambda: forge.fetch(slug, "nowhere")
     yield "fetch head", lambda: forge.fetch_head(slug, 1)
-    yield "unpublish", lambda: forge.unpublish(slug, _BRANCH, later)
+    yield "unpublish", lambda: forge.delete_remote_branch(slug, _BRANCH, later)
     yield from _refused(world)
 
 

@@ -71,7 +71,7 @@ class RoomDecryptor:
         self._asked: set[bytes] = set()
         machine.withheld = self._note_withheld
 
-    async def took(self, told: Json) -> None:
+    async def process_sync(self, told: Json) -> None:
         self._rooms.note_encryption(told)
         self._machine.process_sync(told)
         self._waiting.save()

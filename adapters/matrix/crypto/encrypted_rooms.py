@@ -157,7 +157,7 @@ class KeysLost(Refused):
 class Decryptor(Protocol):
     """Decrypts the events of a sync."""
 
-    async def took(self, told: Json) -> None:
+    async def process_sync(self, told: Json) -> None:
         """Process a sync response, before any event in it is handled."""
         ...
 
@@ -182,7 +182,7 @@ class Decryptor(Protocol):
 class NoDecryptor:
     """For accounts without encrypted rooms."""
 
-    async def took(self, told: Json) -> None:
+    async def process_sync(self, told: Json) -> None:
         return
 
     async def send_pending(self) -> None:
@@ -204,7 +204,7 @@ class KeylessDecryptor(NoDecryptor):
     def __init__(self, rooms: EncryptedRooms, me: str, tell: NotifySender) -> None:
         self._rooms, self._me, self._tell = rooms, me, tell
 
-    async def took(self, told: Json) -> None:
+    async def process_sync(self, told: Json) -> None:
         self._rooms.note_encryption(told)
 
     async def decrypt(self, room: str, event: MatrixEvent) -> MatrixEvent | None:

@@ -84,7 +84,7 @@ class RegistryWriter:
     async def close(self) -> None:
         await self.written()
 
-    async def pick_up(self, repository: str, clock: Clock) -> tuple[str, ...]:
+    async def import_drafts(self, repository: str, clock: Clock) -> tuple[str, ...]:
         """Turn drafts into intents. Idempotent: an intent knows the draft it was made from."""
         if self.registry is None:
             return ()

@@ -291,7 +291,7 @@ class _Clarification(NamedTuple):
     def bullet(self) -> str:
         return f"- Q: {self.question} → A: {self.answer} (D{self.number})"
 
-    def is_said_by(self, line: str) -> bool:
+    def matches_line(self, line: str) -> bool:
         """Whether the line is about this decision; for a line without a number, about the same question."""
         text = " ".join(line.split())
         if not text.startswith(("- Q:", "* Q:")):
@@ -328,7 +328,7 @@ def _updated_answers(
     kept = text[: start + 1]
     open_ones = {one.number: one for one in answers}
     for line in text[start + 1 : end]:
-        about = next((one for one in answers if one.is_said_by(line)), None)
+        about = next((one for one in answers if one.matches_line(line)), None)
         if about is None:
             kept.append(line)
         elif open_ones.pop(about.number, None):

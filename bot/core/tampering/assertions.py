@@ -98,10 +98,10 @@ class _AddedAssertions:
                 self._shared.update(texts)
                 self._names.update(*(claim.about.names for claim in claims(region)))
 
-    def shares(self, claim: Claim, now: Mentioned) -> bool:
+    def is_in_shared_helper(self, claim: Claim, now: Mentioned) -> bool:
         """Whether a shared helper function asserts it and the test passes the values to the helper."""
         known = Mentioned(now.literals, now.names | self._names)
-        return bool(claim.about.literals) and claim.about.within(known)
+        return bool(claim.about.literals) and claim.about.is_covered_by(known)
 
     def takes(self, text: str) -> bool:
         """Whether the assertion was added elsewhere.
@@ -129,7 +129,9 @@ def _compare_assertions(
         lost = [
             one
             for one in gone
-            if not (there.takes(one.text) or held.holds(one) or there.shares(one, held.all))
+            if not (
+                there.takes(one.text) or held.holds(one) or there.is_in_shared_helper(one, held.all)
+            )
         ]
         yield from _weaker_assertions(before, lost, fresh)
     yield from _looser_tolerance(before, after)
@@ -175,7 +177,7 @@ class _RemainingAssertions:
         return self._by_strength[Strength.EXACT]
 
     def holds(self, claim: Claim) -> bool:
-        return claim.about.within(self._by_strength[claim.strength])
+        return claim.about.is_covered_by(self._by_strength[claim.strength])
 
 
 def _looser_tolerance(before: Region, after: Region) -> Iterator[Weakened]:

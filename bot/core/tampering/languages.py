@@ -239,7 +239,7 @@ class Mentioned(NamedTuple):
     literals: frozenset[str]
     names: frozenset[str]
 
-    def within(self, other: Mentioned) -> bool:
+    def is_covered_by(self, other: Mentioned) -> bool:
         """Whether the other mentions the same: every literal and at least three quarters of the names."""
         if not (self.literals or self.names):
             return False

@@ -347,7 +347,7 @@ def _table_rows(regions: list[Region]) -> Mentioned | None:
 def _is_in_rows(about: Mentioned, rows: Mentioned) -> bool:
     # Requires the same literals; only half of the names, as calls in between may be gone.
     if not about.literals:
-        return about.within(rows)
+        return about.is_covered_by(rows)
     return about.literals <= rows.literals and len(about.names & rows.names) >= 0.5 * len(
         about.names
     )

@@ -195,11 +195,11 @@ def _approved(session: Session, given: Approval) -> CardDecision:
 def _start(session: Session, given: Approval, event: EventBase) -> Iterator[Deed]:
     session.approval.granted = given
     if session.intent.status is IntentStatus.PROPOSED:
-        session.intend(IntentStatus.APPROVED)
+        session.set_intent_status(IntentStatus.APPROVED)
     if (
         session.intent.status is not IntentStatus.EXECUTING
     ):  # already executing: more was asked for before the merge
-        session.intend(IntentStatus.EXECUTING)
+        session.set_intent_status(IntentStatus.EXECUTING)
     session.request.dry_run = False
     session.say(Speaker.USER, f"Approved revision {given.revision}", event.at)
     session.enter(Phase.EXECUTING)

@@ -286,4 +286,4 @@ def switch_agent(session: Session, task: Task, agent: str, event: FromPerson) ->
     if unmet and unmet not in task.next_run.feedback:
         task.next_run.feedback = f"{task.next_run.feedback}\n\n{unmet}"
     task.next_run.why = Why.RETRY
-    task.look_again()
+    task.invalidate_verification()

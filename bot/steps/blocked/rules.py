@@ -285,7 +285,7 @@ def retry(session: Session, task: Task, hint: str = "") -> None:
         task.next_run.instructions = "\n\n".join(part for part in told if part)
     elif task.state is TaskState.BLOCKED and held_from is TaskState.VERIFYING:
         task.become(TaskState.VERIFYING)
-        task.look_again()
+        task.invalidate_verification()
         if lost or held is Hold.TESTS:
             # repeat what is run in a new worktree
             _recreate_worktree(task)
@@ -318,7 +318,7 @@ def reassign(session: Session, task: Task) -> None:
     if task.workspace:
         task.former_workspaces = (*task.former_workspaces, task.workspace)
     task.workspace = task.work = task.pull_text = None
-    task.look_again()
+    task.invalidate_verification()
 
 
 def skip(session: Session, task: Task, event: EventBase) -> Iterator[Deed]:

@@ -172,7 +172,7 @@ def continue_task(task: Task) -> None:
             task.become(TaskState.NEEDS_CONTINUATION)
         case TaskState.VERIFYING:
             task.become(TaskState.VERIFYING)
-            task.look_again()
+            task.invalidate_verification()
         case TaskState.INTEGRATING:
             task.become(TaskState.INTEGRATING)
         case _:

@@ -225,7 +225,7 @@ def discard(session: Session, event: FromPerson) -> Iterator[Deed]:
     yield from troubles.end_runs(session, event)
     yield from troubles.close_trouble(session, "Discarded: I do not try any more.")
     yield from troubles.close_failure(session, f"Discarded by {event.by}.")
-    session.intend(IntentStatus.REJECTED)
+    session.set_intent_status(IntentStatus.REJECTED)
     discarded = messages.decided("Discarded", event)
     if session.status is Status.PAUSED:
         yield commands.stopped_card(session, discarded)

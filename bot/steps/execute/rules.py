@@ -269,7 +269,7 @@ def _workspace_ready(session: Session, event: WorkspaceReady) -> None:
         other = session.task(event.conflicting) or task
         feedback = task_conflict_instructions(task, other, event.conflicts)
         task.count("conflict_rounds")
-        task.must_merge(feedback)
+        task.require_merge(feedback)
         told = "\n\n".join(part for part in (run.feedback, feedback) if part)
         task.update_run(run.model_copy(update={"why": Why.CONFLICT, "feedback": told}))
 

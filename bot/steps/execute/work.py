@@ -243,7 +243,7 @@ async def _report(world: World, task: Task, run: Run) -> str:
     # If there is no report file, the agent's last message serves as the report.
     if task.type is not TaskType.INVESTIGATION:
         return ""
-    return (await world.panes.reported(run.name)).strip()
+    return (await world.panes.read_report(run.name)).strip()
 
 
 async def _keep_report(world: World, session: Session, task: Task, run: Run, report: str) -> str:

@@ -234,7 +234,7 @@ def _continue(session: Session, words: Words, reason: str) -> Iterator[Deed]:
     _forget_removed_workspaces(session)
     session.become(Status.ACTIVE)
     if not session.request.spec_only:
-        session.intend(IntentStatus.APPROVED)
+        session.set_intent_status(IntentStatus.APPROVED)
     session.ending.choice, session.ending.chosen_by, session.ending.problem = None, None, ""
     session.ending.merged_commit, session.ending.cleaned, session.ending.leftovers = "", False, ()
     session.ending.result, session.ending.summary, session.ending.verdict = None, None, None

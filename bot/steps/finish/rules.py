@@ -216,7 +216,7 @@ WARN_FROM_ROUND = 3
 
 def end_session(session: Session, event: EventBase) -> Iterator[Deed]:
     update_result(session)
-    session.intend(_intent_status(session))
+    session.set_intent_status(_intent_status(session))
     session.enter(Phase.DONE)
     session.become(Status.COMPLETED)
     overall = session.ending.result.overall_status if session.ending.result else "INCOMPLETE"

@@ -228,7 +228,7 @@ async def _merge_proof(world: World, session: Session) -> str | None:
         return None
     try:
         fetched = await world.forge.fetch(session.pulls.host.slug, session.repository.base_branch)
-        await world.worktrees.take_in(session.repository.path, fetched.path, fetched.commit)
+        await world.worktrees.import_commit(session.repository.path, fetched.path, fetched.commit)
     except Refused as refusal:
         log.warning("base not fetched", extra={"data": {"id": session.id, "why": refusal.reason}})
         return None
@@ -271,7 +271,9 @@ async def _remove_forge_branch(
     if world.forge is None or session.pulls.host is None or pull is None or not pull.merged:
         return removal
     try:
-        left = await world.forge.unpublish(session.pulls.host.slug, removal.branch, pull.head)
+        left = await world.forge.delete_remote_branch(
+            session.pulls.host.slug, removal.branch, pull.head
+        )
     except Refused as refusal:
         left = refusal.reason
     reason = "; ".join(part for part in (removal.reason, left and f"on GitHub: {left}") if part)

@@ -274,7 +274,7 @@ def part_opened(session: Session, event: SessionOpened) -> Iterator[Deed]:
 def _complete_elsewhere(session: Session, event: EventBase) -> Iterator[Deed]:
     """Complete this session without failure: its intent is carried out elsewhere."""
     for status in (IntentStatus.APPROVED, IntentStatus.EXECUTING, IntentStatus.DONE):
-        session.intend(status)
+        session.set_intent_status(status)
     session.enter(Phase.FINISHING)
     session.enter(Phase.DONE)
     session.become(Status.COMPLETED)

@@ -92,7 +92,7 @@ async def scan(world: World, session: Session, order: ScanRepository) -> Scanned
     found = await world.repository.scan(session.repository.path, session.repository.base_commit)
     if session.tests.command and session.tests.source is not CommandSource.FOUND:
         found = found.model_copy(update={"test_command": session.tests.command})
-    if Repositories(world).set_up_is_told(session.repository.path):
+    if Repositories(world).is_set_up_configured(session.repository.path):
         found = found.model_copy(update={"set_up": ""})
     found = found.model_copy(update={"context": await _context(world, session)})
     return Scanned(**world.mark(), answers=order.key, scan=found)

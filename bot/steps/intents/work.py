@@ -79,7 +79,7 @@ class Intents:
 
     async def shelf(self, registry: Registry, repository: str, thread: Thread) -> RegistryContents:
         """Return the registry with drafts picked up, and each intent with its current status."""
-        await self.world.registrar.pick_up(repository, self.world.clock)
+        await self.world.registrar.import_drafts(repository, self.world.clock)
         await self.world.registrar.written()
         shelf = await registry.shelf(repository)
         self.looked(repository, shelf)

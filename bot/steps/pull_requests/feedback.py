@@ -216,7 +216,7 @@ def _conflicts(
     rounds = task.count("conflict_rounds")
     changed = task.next_run.why is Why.CHANGED
     besides = f"\n\n{task.next_run.feedback}" if changed else ""
-    task.must_merge(base_conflict_instructions(task, event.base, event.conflicts))
+    task.require_merge(base_conflict_instructions(task, event.base, event.conflicts))
     feedback = f"{task.next_run.to_merge}{besides}"
     if rounds > MAX_ROUNDS:
         task.next_run.instructions = feedback  # in case a person has it retried

@@ -90,7 +90,7 @@ def _verify_again(task: Task) -> None:
     # Its branch contains more than the task itself has done.
     task.become(TaskState.NEEDS_CONTINUATION)
     task.become(TaskState.VERIFYING)
-    task.look_again()
+    task.invalidate_verification()
     task.completed_at = None
     if task.pull_request:
         task.pull_request = task.pull_request.model_copy(update={"wanted_by": None})

@@ -159,9 +159,11 @@ async def take_in_base(world: World, session: Session, order: TakeInBase) -> Bas
     task, workspace = task_in(session, order.task_id)
     before = await world.worktrees.work(workspace.path, workspace.start)
     fetched = await forge.fetch(slug, session.repository.base_branch)
-    await world.worktrees.take_in(session.repository.path, fetched.path, fetched.commit)
+    await world.worktrees.import_commit(session.repository.path, fetched.path, fetched.commit)
     heads = await _merged_heads(world, session, task)
-    base = await world.worktrees.with_history(session.repository.path, fetched.commit, heads)
+    base = await world.worktrees.with_squashed_history(
+        session.repository.path, fetched.commit, heads
+    )
     message = f"chore: merge {session.repository.base_branch}"
     plan = session.plan.spec.directory if session.plan.spec else ""
     merged = await world.worktrees.merge(workspace.path, base, message, plan=plan)
@@ -190,7 +192,9 @@ async def _merged_heads(world: World, session: Session, task: Task) -> tuple[str
                 fetched = await forge.fetch_head(slug, pull.number)
             except Refused:
                 continue
-            await world.worktrees.take_in(session.repository.path, fetched.path, fetched.commit)
+            await world.worktrees.import_commit(
+                session.repository.path, fetched.path, fetched.commit
+            )
             head = fetched.commit
         if head:
             found.append(head)

@@ -274,7 +274,7 @@ async def _tests_at_base(world: World, session: Session) -> Executed:
     name = hashlib.sha256(about.encode()).hexdigest()[:12]
     kept = f"{world.home}/runs/base-{commit[:16]}-{name}.log"
     scratch = worktree_path(session.repository.path, f"agent/base-{session.short}")
-    if found := await world.commands.tested(kept):
+    if found := await world.commands.kept_result(kept):
         # left behind if the bot was killed after the result was kept
         await world.worktrees.remove_scratch(session.repository.path, scratch)
         return found

@@ -41,7 +41,7 @@ class Script:
         self.prompts.append(prompt)
         return await self._lines.get()
 
-    def saw(self, card: Card) -> None:
+    def card_shown(self, card: Card) -> None:
         self.seen.append(card)
 
 

@@ -148,7 +148,7 @@ async def test_the_demo_takes_what_every_card_of_a_story_proposes() -> None:
     await lines.next_line(PROMPT)
     story = (cards.QUESTIONS, cards.EARLIER, cards.APPROVAL, cards.CHANGE, cards.OFFER)
     for card in story:
-        lines.saw(card)
+        lines.card_shown(card)
         async with asyncio.timeout(15):
             line = await lines.next_line(PROMPT)
         assert lay_out(card).choices[int(line or 0) - 1].style is Style.PRIMARY
@@ -165,11 +165,11 @@ async def test_the_demo_takes_what_every_card_of_a_story_proposes() -> None:
 async def test_the_demo_waits_where_nothing_is_proposed(card: Card) -> None:
     lines = DemoInput("Add a dark mode", 0, StringIO())
     await lines.next_line(PROMPT)
-    lines.saw(card)
+    lines.card_shown(card)
     waiting = asyncio.create_task(lines.next_line(PROMPT))
     await asyncio.wait({waiting}, timeout=0.05)
     assert not waiting.done()
-    lines.saw(cards.APPROVAL)
+    lines.card_shown(cards.APPROVAL)
     async with asyncio.timeout(15):
         assert await waiting == "1"
 
@@ -189,13 +189,13 @@ async def test_what_the_demo_types_is_shown_and_marked(tmp_path: Path) -> None:
 async def test_the_demo_presses_once_and_waits_until_it_is_decided() -> None:
     lines = DemoInput("Add a dark mode", 0, StringIO())
     assert await lines.next_line(PROMPT) == "Add a dark mode"
-    lines.saw(cards.APPROVAL)
+    lines.card_shown(cards.APPROVAL)
     assert await lines.next_line(PROMPT) == "1"
     waiting = asyncio.create_task(lines.next_line(PROMPT))
     await asyncio.wait({waiting}, timeout=0.05)
     assert not waiting.done()
-    lines.saw(cards.APPROVED)
-    lines.saw(cards.NEEDS_YOU)
+    lines.card_shown(cards.APPROVED)
+    lines.card_shown(cards.NEEDS_YOU)
     assert await waiting == "1"
-    lines.saw(cards.SUMMARY)
+    lines.card_shown(cards.SUMMARY)
     assert await lines.next_line(PROMPT) is None

@@ -58,7 +58,7 @@ def every_call(scene: Scene) -> list[Callable[[], Awaitable[object]]]:
         lambda: here.merge(path, "main", "merge", plan="specs"),
         lambda: here.collisions(top, (BRANCH, "main")),
         lambda: here.copy_ignored(top, path, ("b.txt", "specs/**")),
-        lambda: here.take_in(top, top, first),
+        lambda: here.import_commit(top, top, first),
         lambda: here.move_base(top, "main", BRANCH),
         lambda: here.remove(top, path, BRANCH, "main"),
         lambda: there.base(top),

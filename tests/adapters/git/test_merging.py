@@ -59,7 +59,7 @@ async def test_nothing_but_the_commit_comes_along(world: RealWorld) -> None:
     elsewhere, commit = world.somebody_commits_elsewhere({"theirs.py": "t\n"})
     git(elsewhere, "tag", "theirs")
     git(elsewhere, "branch", "more")
-    await world.worktrees.take_in(world.path, elsewhere, commit)
+    await world.worktrees.import_commit(world.path, elsewhere, commit)
     assert references(world) == [f"refs/gwt-bot/{commit}", "refs/heads/main"]
     assert not (world.top / ".git" / "FETCH_HEAD").exists()
     assert git(world.top, "branch", "--all") == "* main"
@@ -69,7 +69,7 @@ async def test_nothing_but_the_commit_comes_along(world: RealWorld) -> None:
 async def test_a_commit_that_is_on_no_branch_there_can_be_taken_in(world: RealWorld) -> None:
     elsewhere, commit = world.somebody_commits_elsewhere({"theirs.py": "t\n"})
     git(elsewhere, "reset", "--quiet", "--hard", "HEAD~1")
-    await world.worktrees.take_in(world.path, elsewhere, commit)
+    await world.worktrees.import_commit(world.path, elsewhere, commit)
     assert git(world.top, "cat-file", "-t", commit) == "commit"
 
 
@@ -77,27 +77,27 @@ async def test_a_path_with_odd_signs_is_a_path(world: RealWorld, tmp_path: Path)
     _, commit = world.somebody_commits_elsewhere({"theirs.py": "t\n"})
     odd = tmp_path / "odd %20 'é; $(touch x)"
     (tmp_path / "elsewhere").rename(odd)
-    await world.worktrees.take_in(world.path, str(odd), commit)
+    await world.worktrees.import_commit(world.path, str(odd), commit)
     assert git(world.top, "cat-file", "-t", commit) == "commit"
 
 
 @pytest.mark.parametrize("source", ["https://127.0.0.1/x", "ext::touch x", "relative", "--upload-pack=touch x"])  # fmt: skip
 async def test_only_a_directory_of_this_machine_is_a_source(world: RealWorld, source: str) -> None:
     with pytest.raises(Refused, match="no repository at"):
-        await world.worktrees.take_in(world.path, source, "1" * 40)
+        await world.worktrees.import_commit(world.path, source, "1" * 40)
 
 
 @pytest.mark.parametrize("commit", ["main", "HEAD", "-x", "1" * 39, "1" * 40 + "\n"])
 async def test_only_a_full_hash_is_taken_in(world: RealWorld, commit: str) -> None:
     with pytest.raises(Refused, match="full hash"):
-        await world.worktrees.take_in(world.path, str(world.top), commit)
+        await world.worktrees.import_commit(world.path, str(world.top), commit)
 
 
 async def test_a_name_planted_in_its_place_moves_no_branch(world: RealWorld) -> None:
     elsewhere, commit = world.somebody_commits_elsewhere({"theirs.py": "t\n"})
     first = world.tip("main")
     git(world.top, "symbolic-ref", f"refs/gwt-bot/{commit}", "refs/heads/main")
-    await world.worktrees.take_in(world.path, elsewhere, commit)
+    await world.worktrees.import_commit(world.path, elsewhere, commit)
     assert world.tip("main") == first
     assert git(world.top, "rev-parse", f"refs/gwt-bot/{commit}") == commit
 
@@ -112,7 +112,7 @@ async def test_a_broken_commit_is_not_let_in(world: RealWorld, tmp_path: Path) -
         elsewhere, "hash-object", "-t", "commit", "-w", "--literally", str(tmp_path / "commit")
     )
     with pytest.raises(PortError):
-        await world.worktrees.take_in(world.path, str(elsewhere), broken)
+        await world.worktrees.import_commit(world.path, str(elsewhere), broken)
     assert references(world) == ["refs/heads/main"]
 
 
@@ -121,13 +121,13 @@ async def test_nothing_of_the_other_repository_s_runs(world: RealWorld, tmp_path
     git(elsewhere, "config", "uploadpack.packObjectsHook", f"touch {tmp_path}/RAN; exec")
     git(elsewhere, "config", "core.fsmonitor", f"touch {tmp_path}/RAN")
     git(elsewhere, "config", "core.alternateRefsCommand", f"touch {tmp_path}/RAN")
-    await world.worktrees.take_in(world.path, elsewhere, commit)
+    await world.worktrees.import_commit(world.path, elsewhere, commit)
     assert not (tmp_path / "RAN").exists()
 
 
 async def test_a_taken_commit_outlives_a_clean_up_of_people_s(world: RealWorld) -> None:
     elsewhere, commit = world.somebody_commits_elsewhere({"theirs.py": "t\n"})
-    await world.worktrees.take_in(world.path, elsewhere, commit)
+    await world.worktrees.import_commit(world.path, elsewhere, commit)
     git(world.top, "gc", "--quiet", "--prune=now")
     assert git(world.top, "cat-file", "-t", commit) == "commit"
 
@@ -137,7 +137,7 @@ async def test_taken_commits_go_with_the_last_worktree(world: RealWorld) -> None
     first = world.tip("main") or ""
     for name in ("one", "two"):
         await world.worktrees.prepare(world.path, f"agent/{name}", world.at(name), first)
-    await world.worktrees.take_in(world.path, elsewhere, commit)
+    await world.worktrees.import_commit(world.path, elsewhere, commit)
     git(world.top, "update-ref", "refs/gwt-bot/somebody-s", first)
     for name, left in (("one", True), ("two", False)):
         removal = await world.worktrees.remove(world.path, world.at(name), f"agent/{name}", commit)
@@ -149,7 +149,7 @@ async def test_taken_commits_go_with_the_last_worktree(world: RealWorld) -> None
 
 async def test_a_commit_that_another_plan_begins_from_stays(world: RealWorld) -> None:
     elsewhere, commit = world.somebody_commits_elsewhere({"theirs.py": "t\n"})
-    await world.worktrees.take_in(world.path, elsewhere, commit)
+    await world.worktrees.import_commit(world.path, elsewhere, commit)
     await world.worktrees.let_go(world.path, frozenset({commit}))
     git(world.top, "gc", "--quiet", "--prune=now")
     assert git(world.top, "cat-file", "-t", commit) == "commit"

@@ -151,7 +151,7 @@ async def test_a_github_that_is_away_is_unavailable(stage: Stage) -> None:
         lambda: forge.merge(SLUG, pull.number, stage.commit, "t"),
         lambda: forge.fetch(SLUG, "main"),
         lambda: forge.publish(str(stage.top), SLUG, "agent/login", stage.commit),
-        lambda: forge.unpublish(SLUG, "agent/login", stage.commit),
+        lambda: forge.delete_remote_branch(SLUG, "agent/login", stage.commit),
     ]
     for call in calls:
         with pytest.raises(Unavailable):

@@ -77,7 +77,7 @@ async def test_an_answer_that_broke_off_does_not_mean_that_there_is_no_branch(st
     forge = stage.github()
     await stage.publish(forge)
     for call in (
-        lambda: forge.unpublish(SLUG, BRANCH, stage.commit),
+        lambda: forge.delete_remote_branch(SLUG, BRANCH, stage.commit),
         lambda: forge.fetch(SLUG, BRANCH),
     ):
         stage.bed.git_faults.drop("fetch", times=2)
@@ -264,7 +264,7 @@ async def test_the_token_is_seen_by_nobody(
         pull = await stage.opened(forge)
         await forge.look(SLUG, pull.number)
         await forge.fetch(SLUG, "main")
-        assert await forge.unpublish(SLUG, BRANCH, stage.commit) == ""
+        assert await forge.delete_remote_branch(SLUG, BRANCH, stage.commit) == ""
     token = stage.bed.token
     as_header = base64.b64encode(f"x-access-token:{token}".encode()).decode()
     assert set(stage.learned.values()) == {token, as_header}

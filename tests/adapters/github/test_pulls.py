@@ -216,14 +216,14 @@ async def test_a_branch_that_github_removed_itself_after_the_merge_is_gone(stage
     stage.shop.habits.delete_branch_on_merge = True
     forge, pull = await stage.with_pull()
     await forge.merge(SLUG, pull.number, stage.commit, "t")
-    assert await forge.unpublish(SLUG, BRANCH, stage.commit) == ""
+    assert await forge.delete_remote_branch(SLUG, BRANCH, stage.commit) == ""
 
 
 async def test_a_branch_that_may_not_be_removed_is_left_with_the_reason(stage: Stage) -> None:
     forge = stage.github()
     await stage.publish(forge)
     stage.shop.refuse_pushes("agent/*", "GH013: Nobody removes branches here")
-    assert "Nobody removes" in await forge.unpublish(SLUG, BRANCH, stage.commit)
+    assert "Nobody removes" in await forge.delete_remote_branch(SLUG, BRANCH, stage.commit)
     assert stage.shop.tip(BRANCH) == stage.commit
 
 

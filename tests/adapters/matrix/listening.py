@@ -90,10 +90,10 @@ class Ear:
     async def replaced(self, old: str, new: str) -> None:
         self.moved.append((old, new))
 
-    async def came(self, room: str, entered: JoinedRoom) -> None:
+    async def bot_joined(self, room: str, entered: JoinedRoom) -> None:
         self.entered.append((room, entered.by))
 
-    async def put_out(self, room: str) -> None:
+    async def bot_removed(self, room: str) -> None:
         self.lost.append(room)
 
     async def _until_began(self, task: asyncio.Task[None]) -> None:
@@ -107,10 +107,10 @@ class Unwatched:
     async def replaced(self, old: str, new: str) -> None:
         return
 
-    async def came(self, room: str, entered: JoinedRoom) -> None:
+    async def bot_joined(self, room: str, entered: JoinedRoom) -> None:
         return
 
-    async def put_out(self, room: str) -> None:
+    async def bot_removed(self, room: str) -> None:
         return
 
 
