@@ -17,8 +17,8 @@ from pathlib import Path
 
 from benchmarks.table import Row, Unit, all_of, at_most, beside, hand_in
 from bot.core.masking import Masker
-from tests.domain import secret_shapes as shapes
-from tests.domain.test_masking import (
+from tests.core import secret_shapes as shapes
+from tests.core.test_masking import (
     EMBEDDINGS,
     HARD,
     KNOWN,

@@ -14,7 +14,7 @@ from bot.core.people import Thread
 from bot.core.projections.records import Record
 from bot.core.session import Session
 from tests.beds.slack import MIKA, PUBLIC, TEAM, SlackBed
-from tests.flow.scenes import awaiting_approval
+from tests.steps.scenes import awaiting_approval
 from tests.stories.serving import FRESH, PATIENCE, Serving, in_slack, serving
 
 pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.faults]

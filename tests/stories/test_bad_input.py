@@ -23,7 +23,7 @@ from bot.core.people import Thread
 from bot.core.projections.records import Record
 from bot.settings import Settings
 from tests.fakes.llm_server import LlmServer, says
-from tests.flow.scenes import awaiting_approval
+from tests.steps.scenes import awaiting_approval
 
 PROGRAM = str(Path(sys.executable).with_name("gwt-bot"))
 STAGE = {"GWT_BOT_STAGE": "tests"}

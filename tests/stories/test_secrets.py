@@ -25,7 +25,7 @@ from tests.fakes.llm import Call, ScriptedLlm
 from tests.fakes.repository import FakeRepository
 from tests.fakes.store import MemoryStore
 from tests.fakes.worktrees import FakeWorktrees
-from tests.flow.scenes import T0, executing
+from tests.steps.scenes import T0, executing
 from tests.stories.stage import Stage, draft
 
 SECRET = "correct-horse-battery-staple"  # noqa: S105 - nobody's, made up here

@@ -21,7 +21,7 @@ from bot.core.states import Phase
 from bot.steps import messages
 from tests.beds.synapse import People, Person, Post, Proxy
 from tests.beds.synapse.seen import Json
-from tests.flow import scenes
+from tests.steps import scenes
 from tests.stories.stage import Stage
 
 PLAN = "Shall I build"

@@ -18,7 +18,7 @@ from bot.steps.finish.questions import FinalPrompt
 from bot.steps.verify import questions
 from tests.adapters.played.conftest import replied, written
 from tests.fakes.llm import Call, ScriptedLlm
-from tests.flow.scenes import T0, check, executing, task, work
+from tests.steps.scenes import T0, check, executing, task, work
 
 FILES = ["basket/discount.py", "tests/test_discount.py"]
 FIRST: dict[str, object] = {

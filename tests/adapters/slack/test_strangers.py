@@ -18,7 +18,7 @@ from bot.steps import messages
 from tests.adapters.slack.bot import Bot, Desk
 from tests.beds.slack import AKI, EXTERNAL, GUEST, MIKA, PUBLIC, TEAM, SlackBed
 from tests.fakes import cards
-from tests.flow import scenes
+from tests.steps import scenes
 from tests.stories.stage import Stage
 
 STRANGERS = [AKI, GUEST, EXTERNAL]

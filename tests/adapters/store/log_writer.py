@@ -15,7 +15,7 @@ from pathlib import Path
 from adapters.store.task_logs import LogDisk, TaskLogFiles
 from bot.core.masking import Masker
 from bot.core.session import Session
-from tests.flow.scenes import check, executing, verifying
+from tests.steps.scenes import check, executing, verifying
 
 
 class DeadlyDisk(LogDisk):

@@ -24,7 +24,7 @@ from bot.core.states import TaskState
 from tests.adapters.git.killing import strace_works
 from tests.adapters.store.saver import FIRST, LAST, wanted
 from tests.faults.figures import Count
-from tests.flow.scenes import executing, later, task, verifying
+from tests.steps.scenes import executing, later, task, verifying
 
 KILLED_AT = (
     *("openat", "pwrite64", "write", "fdatasync", "fsync", "ftruncate", "fchmod"),

@@ -23,7 +23,7 @@ from bot.core.snapshot import restore
 from bot.core.states import Status
 from tests.adapters.store.disks import CountingDisk, HastyDisk, files_no_larger_than
 from tests.adapters.store.samples import busy, everything, record, show
-from tests.domain.test_snapshot import EXAMPLE, differences, example
+from tests.core.test_snapshot import EXAMPLE, differences, example
 
 EXAMPLE_ID = "a1b2c3d4-e5f6-7890-abcd-ef1234567890"
 STORED, ACTIVE = 2000, 20

@@ -38,7 +38,7 @@ from bot.core.session import Session
 from bot.core.states import OverallStatus, TaskState
 from bot.core.task import Task
 from tests.adapters.store.disks import files_no_larger_than
-from tests.flow.scenes import T0, check, executing, task, verifying
+from tests.steps.scenes import T0, check, executing, task, verifying
 
 CANARY = "canary-7f3a9c51e0"
 MAIL = "ann.example@shop.example.org"
