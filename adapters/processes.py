@@ -115,10 +115,9 @@ async def run(
     name: str = "",
     timeout_remedy: str = "",
 ) -> ProgramResult:
-    """Run a program to its end.
+    """Run a program to its end. Raises ProgramTimeout with `name` and `timeout_remedy`, or OSError if it cannot start.
 
-    Raises ProgramTimeout with `name` and the remedy `if_slow`, or OSError if it cannot be started. `merge`: standard
-    error counts as output; `grace`: seconds between SIGTERM and SIGKILL.
+    `merge`: standard error counts as output; `grace`: seconds between SIGTERM and SIGKILL.
     """
     out, err = out or ProgramOutput(), err or ProgramOutput()
     async with running(

@@ -119,7 +119,7 @@ def test_nothing_is_done_with_an_event_before_the_gate_was_asked() -> None:
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
     ]
     before = asked[: asked.index("lets")]
-    assert before == ["known", "_overheard"]
+    assert before == ["known", "_is_not_for_bot"]
 
 
 @pytest.mark.parametrize("way", ["lets", "grants"])

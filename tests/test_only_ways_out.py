@@ -124,8 +124,8 @@ def test_the_model_is_asked_in_one_place() -> None:
         for name, called, call in calls("bot", "adapters")
         if called == "complete" and "llm" in ast.unparse(call.func).lower()
     }
-    # doctor asks for one word, and says nothing of a repository
-    assert asking == {"bot.steps.asking", "bot.cli.doctor"}
+    # doctor asks for one word, and says nothing of a repository; models hands a question to the chosen model
+    assert asking == {"bot.steps.asking", "bot.cli.doctor", "bot.cli.models"}
 
 
 def test_programs_are_started_in_one_place() -> None:

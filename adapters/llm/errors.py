@@ -72,10 +72,9 @@ def read_problem(status: int, error: object, headers: Mapping[str, str]) -> Prob
 
 
 def error_for(problem: Problem, model: str, key: str) -> PortError:
-    """Return the error to raise.
+    """Return the error to raise. `key`: the setting that holds the key.
 
-    `key`: the setting that holds the key. Context length and quota are checked first, because they come with various
-    statuses.
+    Context length and quota are checked first, because they come with various statuses.
     """
     said = f": {problem.message[:_ENDPOINT_EXCERPT]}" if problem.message else ""
     http = f"HTTP {problem.status}"

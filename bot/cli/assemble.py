@@ -159,12 +159,7 @@ def _world(
     return World(
         chats=plan.chats,
         llm=llm,
-        agents=AgentClis(
-            {**plan.environ, **plan.stage},
-            other_command=settings.gwt_agent_command or None,
-            extra_variables=split_list(settings.gwt_agent_env),
-            sandbox=sandbox,
-        ),
+        agents=_agents(plan, settings, sandbox),
         panes=panes,
         repository=GitRepository(settings.gwt_home, environment, umask=plan.umask),
         worktrees=worktrees,
@@ -185,6 +180,15 @@ def _world(
         bindings=BindingsFile(settings.gwt_home),
         preferences=EnvPreferences(plan.current, plan.environ),
         recall=ConsoleState(ReplFile(settings.gwt_home), lambda: _selected_model(plan.current)),
+    )
+
+
+def _agents(plan: AssemblyOptions, settings: Settings, sandbox: Sandbox | None) -> AgentClis:
+    return AgentClis(
+        {**plan.environ, **plan.stage},
+        other_command=settings.gwt_agent_command or None,
+        extra_variables=split_list(settings.gwt_agent_env),
+        sandbox=sandbox,
     )
 
 

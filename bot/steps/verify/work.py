@@ -314,13 +314,9 @@ async def run_tests(
     except Refused as refusal:
         log.warning("no tests of the base", extra={"data": {"why": refusal.reason}})
     now, before = executed.report, base.report if base else None
-    seen = (
-        explained_tests(accepted, tests_not_run(now, before))
-        if now and before
-        else frozenset[str]()
-    )
-    seen |= frozenset(accepted_missing)
-    found = compare(now, before, seen)
+    seen = frozenset(accepted_missing)
+    if now and before:
+        seen |= explained_tests(accepted, tests_not_run(now, before))
     return Check(
         number=number,
         command=command,
@@ -330,7 +326,7 @@ async def run_tests(
         output=executed.output,
         output_path=executed.output_path,
         at=world.clock.now(),
-        tests=found,
+        tests=compare(now, before, seen),
     )
 
 
