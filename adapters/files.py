@@ -206,7 +206,7 @@ def open_regular_file(
 
 
 def read_regular_file(path: Path | str, limit: int, *, folder: int | None = None) -> bytes:
-    """Return at most `limit` bytes of a regular file. Raises OSError like `plain_file`."""
+    """Return at most `limit` bytes of a regular file. Raises OSError like `open_regular_file`."""
     with open_regular_file(path, folder=folder) as fd, os.fdopen(fd, "rb", closefd=False) as file:
         return file.read(limit)
 

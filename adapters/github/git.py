@@ -120,7 +120,7 @@ class RemoteGit:
     ) -> GitResult:
         """Run git.
 
-        `reads`: an untrusted repository it reads from; `opens`: the only protocol it may use; `ok`: exit codes that are
+        `source`: an untrusted repository it reads from; `protocol`: the only protocol it may use; `ok`: exit codes that are
         no error, None to accept all; `secret`: settings passed only in the environment; `lock`: descriptor that git
         keeps open.
         """

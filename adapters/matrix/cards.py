@@ -88,7 +88,7 @@ def draw_card(
 ) -> tuple[DrawnMessage, ...]:
     """Draw the card as messages, in order; the choices are on the last.
 
-    `by_words`: verbs that a reaction does not trigger here, so that they must be typed.
+    `typed_verbs`: verbs that a reaction does not trigger here, so that they must be typed.
     """
     laid = lay_out(card)
     title = _title(laid)

@@ -78,7 +78,7 @@ class MatrixChat:
         typed_verbs: frozenset[Verb] = frozenset(),
         may_request: MayAsk = nobody_may_ask,
     ) -> None:
-        """`by_words`: verbs that a reaction does not trigger in encrypted rooms.
+        """`typed_verbs`: verbs that a reaction does not trigger in encrypted rooms.
 
         If there are any, unencrypted messages in such rooms are ignored.
         """

@@ -58,7 +58,7 @@ class MatrixGateway:
         encryptor: Encryptor = NO_ENCRYPTOR,
         typed_verbs: frozenset[Verb] = frozenset(),
     ) -> None:
-        """`by_words`: verbs that a reaction does not trigger in encrypted rooms."""
+        """`typed_verbs`: verbs that a reaction does not trigger in encrypted rooms."""
         self._client, self._by_words = client, typed_verbs
         line = SendQueue()
         self._sender = EventSender(client, encryptor=encryptor, queue=line)

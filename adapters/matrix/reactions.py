@@ -109,7 +109,7 @@ class ReactionButton:
 def reaction_buttons(
     choices: Sequence[Choice], typed_verbs: frozenset[Verb] = frozenset()
 ) -> tuple[ReactionButton, ...]:
-    """Return a button for each choice, in order. `by_words`: verbs that must be typed here."""
+    """Return a button for each choice, in order. `typed_verbs`: verbs that must be typed here."""
     found: list[ReactionButton] = []
     free = MAX_BUTTONS
     taken: set[str] = set()
@@ -296,7 +296,7 @@ _NEXT = (
 def follow_up_card(choice: Choice, reaction_id: str) -> AnswerCard | None:
     """Return the card to show first, or None if the choice counts at once.
 
-    `mark`: the id of the reaction, so that a reaction delivered twice asks only once.
+    `reaction_id`: the id of the reaction, so that a reaction delivered twice asks only once.
     """
     if choice.confirm:
         sure = choice.model_copy(update={"confirm": ""})

@@ -316,7 +316,7 @@ def is_direct_message(channel: str, kind: str = "") -> bool:
 
 
 def parse_timestamp(stamp: str, fallback: datetime) -> datetime:
-    """Convert a Slack timestamp (seconds with a fraction that makes it unique); `otherwise` is returned if it is
+    """Convert a Slack timestamp (seconds with a fraction that makes it unique); `fallback` is returned if it is
     invalid.
     """
     try:

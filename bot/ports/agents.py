@@ -178,7 +178,7 @@ class Sandbox(Protocol):
     ) -> tuple[str, ...]:
         """Return the command line wrapped in the sandbox.
 
-        Without a worktree it can only see programs. `lent`: the paths of an agent. `writes`: another folder in which it
+        Without a worktree it can only see programs. `paths`: the paths of an agent. `writes`: another folder in which it
         may write.
         """
         ...

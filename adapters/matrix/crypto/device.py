@@ -335,7 +335,7 @@ class CrossSigning:
     async def ensure_signed(self, *, keys_lost: bool = False) -> None:
         """Make sure that the device is signed.
 
-        Raises Refused with a remedy if it cannot be. `all_is_lost`: the bot was set up before, and all its keys are
+        Raises Refused with a remedy if it cannot be. `keys_lost`: the bot was set up before, and all its keys are
         gone.
         """
         there, keys = await self._published(), self._kept()

@@ -54,7 +54,7 @@ class DeviceOwners:
     def trusted_devices(self, user: str, devices: Json, answer: Json) -> Collection[str]:
         """Return the names of the devices that belong to the person.
 
-        `told`: the whole answer. A new identity is on disk before it is trusted.
+        `answer`: the whole answer. A new identity is on disk before it is trusted.
         """
         shown = _cross_signing_key(answer, "master_keys", user, "master")
         known = self._identity(user, shown)

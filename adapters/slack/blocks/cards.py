@@ -87,7 +87,7 @@ def draw_card(
 ) -> tuple[SlackMessage, ...]:
     """Draw a card as one message, or several for a document.
 
-    `rich`: which of the newer blocks the workspace accepts; it does not change the number of messages. `site`: the
+    `block_kinds`: which of the newer blocks the workspace accepts; it does not change the number of messages. `site`: the
     target of links; without it their text is shown unlinked.
     """
     ways = DrawingOptions(site, block_kinds, _pull_links(card))

@@ -80,7 +80,7 @@ def feature_form(
 ) -> ModalView:
     """Return the form for a new feature.
 
-    `channel`: the preselected channel; empty selects the one the user looks at. `several`: there are repositories to
+    `channel`: the preselected channel; empty selects the one the user looks at. `choose_repository`: there are repositories to
     choose from.
     """
     what = text_input(WHAT, "What should be possible, and for whom", long=True)

@@ -127,7 +127,7 @@ _LONGEST_TITLE = 600
 
 
 def title_blocks(sheet: Sheet, alert_level: str = "") -> list[Block]:
-    """Draw the title. `box`: the level of the alert block around it; empty for none."""
+    """Draw the title. `alert_level`: the level of the alert block around it; empty for none."""
     text = on_one_line(sheet.title)
     large = with_tone(text, sheet.tone)
     if not text:

@@ -54,7 +54,7 @@ def home_view(
     notice: Sheet | None = None,
     max_entries: int = ENTRIES_SHOWN[0],
 ) -> Block:
-    """Draw the home tab. `notice`: the latest reply shown there. `most`: entries under one heading."""
+    """Draw the home tab. `notice`: the latest reply shown there. `max_entries`: entries under one heading."""
     laid = lay_out(card)
     ways = DrawingOptions(site)
     top = [
