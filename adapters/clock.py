@@ -136,9 +136,9 @@ class _Tick:
     def __init__(self, cadence: Cadence) -> None:
         self.fired = asyncio.Event()
         self._cadence = cadence
-        self._waiting_for = cadence.due
+        self._due = cadence.due
 
     async def fire(self) -> None:
-        if self._cadence.due != self._waiting_for:
-            self._waiting_for = self._cadence.due
+        if self._cadence.due != self._due:
+            self._due = self._cadence.due
             self.fired.set()

@@ -100,7 +100,7 @@ class PostingLedger:
         self._changes = 0
         self._lines: dict[str, dict[str, _StoredCard]] = {}
         self._threads: dict[str, Thread] = {}
-        self._asides: dict[tuple[str, str], None] = {}
+        self._extra_messages: dict[tuple[str, str], None] = {}
         self._by_message: dict[str, dict[str, _StoredCard]] = {}
         for placed in self._file.read():
             self._remember(placed, _StoredCard.of(placed))
@@ -223,9 +223,9 @@ class PostingLedger:
         cards = self._lines.setdefault(thread, {})
         cards.pop(key, None)
         cards[key] = line
-        self._asides.pop(where, None)
+        self._extra_messages.pop(where, None)
         if line.aside:
-            self._asides[where] = None
+            self._extra_messages[where] = None
         if not line.aside or all(card.aside for card in cards.values()):
             self._threads.pop(thread, None)
         if not line.aside:
@@ -236,7 +236,7 @@ class PostingLedger:
     def _rewrite(self) -> None:
         """Rewrite the file without outdated entries, at every start and from time to time."""
         kept = self._recent()
-        for known in (self._lines, self._threads, self._asides, self._by_message):
+        for known in (self._lines, self._threads, self._extra_messages, self._by_message):
             known.clear()
         for line in kept:
             self._remember(line.placed, line)
@@ -245,7 +245,7 @@ class PostingLedger:
     def _recent(self) -> list[_StoredCard]:
         # Private messages are limited separately, so that those of strangers do not displace threads.
         most = self._threads_kept
-        asides = [self._lines[thread][key] for thread, key in list(self._asides)[-most:]]
+        asides = [self._lines[thread][key] for thread, key in list(self._extra_messages)[-most:]]
         recent = (self._of(thread) for thread in self.threads()[-most:])
         return asides + [line for cards in recent for line in cards if not line.aside]
 

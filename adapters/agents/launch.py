@@ -62,7 +62,7 @@ class AgentClis:
         None lets agents do whatever the bot's user may do.
         """
         self._environ = dict(environ)
-        self._passed_on = tuple(extra_variables)
+        self._extra_variables = tuple(extra_variables)
         """Further variables that the operator passes on to agents."""
         self._clis = known_clis(_other(other_command) if other_command else None)
         self._seconds = seconds
@@ -152,7 +152,7 @@ class AgentClis:
 
     def _passed_variables(self, cli: AgentCli) -> dict[str, str]:
         """Return the variables of the bot's environment that the CLI receives."""
-        names = (*cli.receives, *self._passed_on)
+        names = (*cli.receives, *self._extra_variables)
         passed = {name: self._environ[name] for name in names if self._environ.get(name)}
         if self._sandbox and cli.as_root and self._user() == 0:
             passed[cli.as_root.variable] = cli.as_root.value

@@ -96,12 +96,12 @@ class ConsoleChat:
     ) -> None:
         self._folder = home / "console"
         self._person = person
-        self._manner = options or ConsoleOptions()
+        self._options = options or ConsoleOptions()
         # None follows sys.stdout, which is replaced while a line is being typed
         self._screen = ConsoleScreen(None if out is sys.stdout else out)
         self._lines = lines or self._lines_of_stdin()
         self._branches = BranchPrompt()
-        self._over = asyncio.Event()
+        self._closed = asyncio.Event()
         self.standings: dict[str, ThreadStanding] = {}
         """The last standing of each session used here, by thread."""
         self.turned = False
@@ -117,11 +117,11 @@ class ConsoleChat:
 
     @property
     def options(self) -> ConsoleOptions:
-        return self._manner
+        return self._options
 
     def set_repository(self, repository: str) -> None:
         """Set the folder that requests are about."""
-        self._manner = replace(self._manner, repository=repository)
+        self._options = replace(self._options, repository=repository)
 
     @property
     def person(self) -> Person:
@@ -143,14 +143,14 @@ class ConsoleChat:
             try:
                 while True:
                     await self._handle_line_safely(await self._next(self._branches.prompt), deliver)
-                    if wait and self._manner.waits:
+                    if wait and self._options.waits:
                         await self.wait_until_idle(wait)
             except _PersonLeft:
-                if self.is_interactive and not self._over.is_set():
+                if self.is_interactive and not self._closed.is_set():
                     await self._transcript.print_message(
                         "Agents go on without you. Come back any time."
                     )
-            if not (self.is_interactive or self._manner.leaves):
+            if not (self.is_interactive or self._options.leaves):
                 await asyncio.Event().wait()
 
     async def wait_until_idle(self, wait: WaitUntilIdle) -> ThreadStanding:
@@ -174,18 +174,18 @@ class ConsoleChat:
         return Said(
             **self.mark(),
             text=text,
-            repository=self._manner.repository,
-            copy_of=self._manner.copy_of,
-            unattended=self._manner.scripted,
+            repository=self._options.repository,
+            copy_of=self._options.copy_of,
+            unattended=self._options.scripted,
         )
 
     @property
     def has_ended(self) -> bool:
         """Whether the current session has ended while it was shown."""
-        return self._over.is_set()
+        return self._closed.is_set()
 
     async def show(self, thread: Thread, card: Card) -> None:
-        if self._manner.only_own and thread != self.thread:
+        if self._options.only_own and thread != self.thread:
             return
         await self._transcript.show_card(thread, card)
         if thread == self._transcript.current.thread:
@@ -207,7 +207,7 @@ class ConsoleChat:
 
     async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
         if person == self._person and (
-            thread == self.thread or not self._manner.only_own or not thread.root
+            thread == self.thread or not self._options.only_own or not thread.root
         ):
             self.refused = isinstance(card, AnswerCard) and card.tone is Tone.FAILURE
             await self._transcript.show_private(thread, card)
@@ -223,12 +223,12 @@ class ConsoleChat:
         self.turned = True
         if thread.platform == self.thread.platform:
             await self._transcript.turn_to(thread)
-        elif self._manner.only_own:
+        elif self._options.only_own:
             self.elsewhere = thread
 
     @cached_property
     def _transcript(self) -> Transcript:
-        return Transcript(self._folder, self._person, self._screen, self._manner.channel)
+        return Transcript(self._folder, self._person, self._screen, self._options.channel)
 
     @property
     def is_interactive(self) -> bool:
@@ -236,7 +236,7 @@ class ConsoleChat:
         return self._lines.by_hand
 
     def _lines_of_stdin(self) -> ConsoleInput:
-        if sys.stdin.isatty() and self._screen.terminal and not self._manner.scripted:
+        if sys.stdin.isatty() and self._screen.terminal and not self._options.scripted:
             return TerminalInput(self._folder / "history", self)
         return PipeInput(sys.stdin, self._screen)
 
@@ -263,11 +263,11 @@ class ConsoleChat:
         """Return the completions of a line that begins with a slash."""
         status = self._transcript.status
         tasks = tuple(task.key for task in status.tasks) if status else ()
-        return complete_line(line, self._manner.words, tasks, self._transcript.sessions)
+        return complete_line(line, self._options.words, tasks, self._transcript.sessions)
 
     def _note_end(self, card: Card) -> None:
-        if self._manner.until_over and ends_thread(card):
-            self._over.set()
+        if self._options.until_over and ends_thread(card):
+            self._closed.set()
 
     async def _next(self, prompt: str) -> str:
         line = await self._line_or_end(prompt)
@@ -277,10 +277,10 @@ class ConsoleChat:
 
     async def _line_or_end(self, prompt: str) -> str | None:
         """Return the next line; None at the end of input, or when the awaited session has ended."""
-        if not self._manner.until_over:
+        if not self._options.until_over:
             return await self._lines.next_line(prompt)
         line = asyncio.ensure_future(self._lines.next_line(prompt))
-        over = asyncio.ensure_future(self._over.wait())
+        over = asyncio.ensure_future(self._closed.wait())
         try:
             await asyncio.wait({line, over}, return_when=asyncio.FIRST_COMPLETED)
             return line.result() if line.done() else None

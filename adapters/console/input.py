@@ -146,31 +146,33 @@ class TerminalInput:
     def __init__(self, history: Path, view: ConversationView) -> None:
         self._history = history
         self._view = view
-        self._picked = 0
+        self._selected_index = 0
         self._offered: tuple[Pick, ...] = ()
         self._draft = ""
         self._leaving = False
-        self._talk: PromptSession[str] | None = None
+        self._prompt_task: PromptSession[str] | None = None
         self._question: PromptSession[str] | None = None
 
     async def next_line(self, prompt: str) -> str | None:
         session = self._session(prompt)
-        draft, self._draft, self._leaving, self._picked = self._draft, "", False, 0
+        draft, self._draft, self._leaving, self._selected_index = self._draft, "", False, 0
         try:
             return await session.prompt_async([("bold", prompt)], default=draft)
         except EOFError:
             return None
 
     def card_shown(self, card: Card) -> None:
-        for session in (self._talk, self._question):
+        for session in (self._prompt_task, self._question):
             if session:
                 session.app.invalidate()
 
     def _session(self, prompt: str) -> PromptSession[str]:
         # Answers to questions have a history of their own, apart from that of requests.
         if prompt.endswith(PROMPT):
-            self._talk = self._talk or self._prompting(_RequestHistory.at(self._history))
-            return self._talk
+            self._prompt_task = self._prompt_task or self._prompting(
+                _RequestHistory.at(self._history)
+            )
+            return self._prompt_task
         self._question = self._question or self._prompting(InMemoryHistory())
         return self._question
 
@@ -211,22 +213,24 @@ class TerminalInput:
 
     def _selected(self) -> int:
         # The selection is reset as soon as the choices change or something is typed.
-        if self._picked and (self._view.picks() != self._offered or get_app().current_buffer.text):
-            self._picked = 0
-        return self._picked
+        if self._selected_index and (
+            self._view.picks() != self._offered or get_app().current_buffer.text
+        ):
+            self._selected_index = 0
+        return self._selected_index
 
     def _down(self, event: KeyPressEvent) -> None:
         del event
         chosen, self._offered = self._selected(), self._view.picks()
-        self._picked = min(chosen + 1, len(self._offered))
+        self._selected_index = min(chosen + 1, len(self._offered))
 
     def _up(self, event: KeyPressEvent) -> None:
         # Moving up from the first one selects nothing.
         del event
-        self._picked -= 1
+        self._selected_index -= 1
 
     def _take(self, event: KeyPressEvent) -> None:
-        event.app.exit(result=self._offered[self._picked - 1].line)
+        event.app.exit(result=self._offered[self._selected_index - 1].line)
 
     def _switch(self, event: KeyPressEvent) -> None:
         # The draft is restored in the other mode.
@@ -368,7 +372,7 @@ class DemoInput:
         self._screen = ConsoleScreen(out)
         self._asked = False
         self._over = False
-        self._pressed_so_far = 0
+        self._press_count = 0
         self.completed = False
         """Whether the demo ended successfully."""
         self._open = OpenCards()
@@ -381,7 +385,7 @@ class DemoInput:
         if not self._asked:
             self._asked = True
             return self._type(prompt, self._request)
-        while not self._over and self._pressed_so_far < MAX_CHOICES:
+        while not self._over and self._press_count < MAX_CHOICES:
             card = self._open.newest(_DEMO_THREAD)
             number = _proposed_number(card) if card and card != self._pressed else 0
             if not number:
@@ -391,7 +395,7 @@ class DemoInput:
             await asyncio.sleep(self._delay)
             if card == self._open.newest(_DEMO_THREAD):
                 self._pressed = card
-                self._pressed_so_far += 1
+                self._press_count += 1
                 return self._type(prompt, str(number))
         return None
 

@@ -60,18 +60,18 @@ class CurrentThread:
     def __init__(self, path: Path, channel: str = TERMINAL_CHANNEL) -> None:
         self._file = JsonFile(path, _KeptThread)
         self._channel = channel
-        self._kept = self._file.read()
+        self._saved = self._file.read()
 
     @property
     def thread(self) -> Thread:
         """The current thread, started if there is none. It may not have a session yet."""
-        if self._kept is None:
+        if self._saved is None:
             return self._begin()
-        return self._kept.thread
+        return self._saved.thread
 
     def thread_for_text(self) -> Thread:
         """Return the thread for free text: a new one if the last session is over."""
-        if self._kept and self._kept.over:
+        if self._saved and self._saved.over:
             return self._begin()
         return self.thread
 
@@ -84,7 +84,7 @@ class CurrentThread:
 
     @property
     def has_ended(self) -> bool:
-        return self._kept is not None and self._kept.ended
+        return self._saved is not None and self._saved.ended
 
     def end(self, *, for_good: bool) -> None:
         """Record that the session of the current thread is over."""
@@ -96,9 +96,9 @@ class CurrentThread:
         return thread
 
     def _keep(self, kept: _KeptThread) -> None:
-        if kept != self._kept:
+        if kept != self._saved:
             self._file.write(kept)
-            self._kept = kept
+            self._saved = kept
 
 
 _UNREAD_SECONDS = 0.5
@@ -116,9 +116,9 @@ class Transcript:
         self._screen = screen
         self._shown = ShownCards(folder / "shown.jsonl")
         self._open = OpenCards()
-        self._standing: dict[str, StatusCard] = {}
+        self._standings: dict[str, StatusCard] = {}
         self._names: dict[str, str] = {}
-        self._turn = asyncio.Lock()
+        self._write_lock = asyncio.Lock()
         self._changed_at = -_UNREAD_SECONDS
         for old in self._shown:
             self._name_session(old.thread, old.session)
@@ -141,11 +141,11 @@ class Transcript:
 
     @property
     def status(self) -> StatusCard | None:
-        return self._standing.get(self.current.thread.key)
+        return self._standings.get(self.current.thread.key)
 
     async def show_card(self, thread: Thread, card: Card) -> None:
         """Print the card, unless it is already shown unchanged."""
-        async with self._turn:
+        async with self._write_lock:
             new, last = make_showing(thread, card), self._shown.last(thread, card.key)
             self._name_session(thread, new.session)
             if last is None or last.digest != new.digest:
@@ -155,13 +155,13 @@ class Transcript:
 
     async def show_private(self, thread: Thread, card: Card) -> None:
         """Print a card that only this person sees."""
-        async with self._turn:
+        async with self._write_lock:
             await self._print([Words(""), self._drawn(thread, card, private=True)])
             self._open.note_shown(thread, card)
 
     async def print_message(self, text: str, style: str = "dim") -> None:
         """Print a message of the console itself."""
-        async with self._turn:
+        async with self._write_lock:
             await self._print([Words(text, style=style)])
 
     async def show_reminder(self) -> None:
@@ -174,7 +174,7 @@ class Transcript:
             again = (
                 self._drawn(self.current.thread, card) if whole else render_reminder(lay_out(card))
             )
-            async with self._turn:
+            async with self._write_lock:
                 await self._print([Words(""), again])
             self._changed_at = time.monotonic()
 
@@ -216,7 +216,7 @@ class Transcript:
 
         The current state is below the line being typed.
         """
-        old = self._standing.get(thread.key)
+        old = self._standings.get(thread.key)
         if last is None or old is None or card.anew:
             still = card.model_copy(update={"choices": ()})
             return [Words(""), self._drawn(thread, still)]
@@ -235,9 +235,9 @@ class Transcript:
         if self.open_card not in (before, None):
             self._changed_at = time.monotonic()
         if isinstance(card, StatusCard):
-            self._standing[thread.key] = card
+            self._standings[thread.key] = card
         if ends_thread(card):
-            self._standing.pop(thread.key, None)
+            self._standings.pop(thread.key, None)
             if thread == self.current.thread:
                 self.current.end(for_good=not isinstance(card, SummaryCard))
 
@@ -329,25 +329,25 @@ def _digest(card: Card) -> str:
 class ShownCards:
     def __init__(self, path: Path) -> None:
         self._file = JsonLines(path, Showing, largest=MAX_FILE_BYTES)
-        self._last: dict[tuple[str, str], Showing] = {}
+        self._latest: dict[tuple[str, str], Showing] = {}
         with suppress(Unavailable):
             for old in self._file.read():
                 self._remember(old)
 
     def last(self, thread: Thread, key: str) -> Showing | None:
-        return self._last.get((thread.key, key))
+        return self._latest.get((thread.key, key))
 
     def __iter__(self) -> Iterator[Showing]:
         """Iterate over the last record of every card, newest last."""
-        return iter(tuple(self._last.values()))
+        return iter(tuple(self._latest.values()))
 
     def record(self, new: Showing) -> None:
         self._remember(new)
         # the card is on the screen, and failing would only print it again; until a restart it is remembered
         with suppress(Unavailable):
-            self._file.append_bounded(new, self._last.values())
+            self._file.append_bounded(new, self._latest.values())
 
     def _remember(self, showing: Showing) -> None:
         place = (showing.thread.key, showing.key)
-        self._last.pop(place, None)
-        self._last[place] = showing
+        self._latest.pop(place, None)
+        self._latest[place] = showing

@@ -207,7 +207,7 @@ class Branches:
     def __init__(self, git: Git, trust: Trust) -> None:
         self._git = git
         self._trust = trust
-        self._tree = Commits(git)
+        self._commit_reader = Commits(git)
         self._patches = Patches(git)
 
     async def listed(self, main: GitCheckout) -> BranchList:
@@ -236,8 +236,8 @@ class Branches:
         if line is None:
             raise Refused(f"there is no branch {name} here", "branches lists them.")
         branch = await self._branch(main, line, worktrees_by_branch(main))
-        head = await self._tree.commit(main, "HEAD")
-        parted = await self._tree.merge_base(main, head, line.commit) or ""
+        head = await self._commit_reader.commit(main, "HEAD")
+        parted = await self._commit_reader.merge_base(main, head, line.commit) or ""
         lost, only_here = await self.unmerged_commits(main, name, line.commit)
         return BranchDetails(
             repository=str(main.top),
@@ -260,8 +260,10 @@ class Branches:
 
     async def patch(self, main: GitCheckout, name: str, limit: int) -> str:
         """Return the patch of the branch since its merge base."""
-        tip = await self._tree.commit(main, f"refs/heads/{name}")
-        parted = await self._tree.merge_base(main, await self._tree.commit(main, "HEAD"), tip)
+        tip = await self._commit_reader.commit(main, f"refs/heads/{name}")
+        parted = await self._commit_reader.merge_base(
+            main, await self._commit_reader.commit(main, "HEAD"), tip
+        )
         return await self._patches.patch(main, parted, tip, limit) if parted else ""
 
     async def unmerged_commits(
@@ -329,7 +331,7 @@ class Branches:
         try:
             own = worktree == str(main.top)
             at = main if own else await self._trust.checked_worktree(main, Path(worktree))
-            return len(await self._tree.uncommitted_paths(at))
+            return len(await self._commit_reader.uncommitted_paths(at))
         except PortError:
             return None
 

@@ -137,7 +137,7 @@ class LockedRepository:
         self.lock = lock
         self._ledger = ledger
         self._page = page
-        self._let_go = on_removed
+        self._on_removed = on_removed
 
     def worktree_record(self, path: Path) -> WorktreeRecord | None:
         """Return the record of a worktree of the bot, or None."""
@@ -165,8 +165,8 @@ class LockedRepository:
 
     async def remove_worktree(self, path: Path) -> None:
         """Remove the entry of a worktree that is gone, after `let_go` has cleaned up what belonged to it."""
-        if self._let_go:
-            await self._let_go(str(path))
+        if self._on_removed:
+            await self._on_removed(str(path))
         self._save(self._page.without_worktree(str(path)))
 
     def strike_branch(self, branch: str) -> None:
@@ -201,12 +201,12 @@ class RepositoryLocks:
 
     def __init__(self, seconds: float = LOCK_SECONDS) -> None:
         self._seconds = seconds
-        self._mine: dict[Path, asyncio.Lock] = {}
+        self._held: dict[Path, asyncio.Lock] = {}
 
     @contextlib.asynccontextmanager
     async def hold(self, common: Path) -> AsyncGenerator[int]:
         """Hold the lock of the repository with this common directory; yields the descriptor to pass to git."""
-        async with self._mine.setdefault(common, asyncio.Lock()):
+        async with self._held.setdefault(common, asyncio.Lock()):
             descriptor = await self._take(common / LOCK_FILE)
             try:
                 yield descriptor

@@ -44,7 +44,7 @@ class Merges:
     def __init__(self, git: Git, tree: Commits) -> None:
         self._git = git
         self._tree = tree
-        self._settling = DocumentConflicts(git)
+        self._document_conflicts = DocumentConflicts(git)
 
     async def merge(
         self,
@@ -88,12 +88,12 @@ class Merges:
         )
         if answer.code == 0:
             return Merged(commit=await self._tree.commit(at, "HEAD"))
-        unmerged = await self._settling.unmerged(at)
+        unmerged = await self._document_conflicts.unmerged(at)
         others = [one for one in unmerged if not plan or not one.path.startswith(f"{plan}/")]
         if (
             unmerged
             and not others
-            and await self._settling.resolve(at, unmerged, plan, message, lock)
+            and await self._document_conflicts.resolve(at, unmerged, plan, message, lock)
         ):
             return Merged(commit=await self._tree.commit(at, "HEAD"))
         await self._abort(at, lock)
@@ -364,7 +364,7 @@ class MergeForecast:
         self._git = git
         self._tree = tree
         self._seconds = seconds
-        self._able: bool | None = None
+        self._supported: bool | None = None
 
     async def predict_conflicts(
         self, main: GitCheckout, branches: tuple[str, ...]
@@ -419,12 +419,12 @@ class MergeForecast:
         return answer.out if answer.code == 0 else b""
 
     async def _is_supported(self) -> bool:
-        if self._able is None:
+        if self._supported is None:
             version = await self._git.version()
-            self._able = version >= MIN_FORECAST_VERSION
-            if not self._able:
+            self._supported = version >= MIN_FORECAST_VERSION
+            if not self._supported:
                 log.warning("no forecasts", extra={"data": {"why": "git 2.38 is needed"}})
-        return self._able
+        return self._supported
 
 
 def _scratch_repository(

@@ -57,9 +57,9 @@ class GitRepository:
         self._git = Git(environment, umask=umask)
         self._ledger = GitLedger(home)
         self._trust = Trust(self._git, self._ledger)
-        self._checkouts = UncommittedChanges(self._git)
+        self._uncommitted_changes = UncommittedChanges(self._git)
         self._branches = Branches(self._git, self._trust)
-        self._tree = Commits(self._git)
+        self._commits = Commits(self._git)
 
     async def base(self, path: str) -> Base:
         await self._require_git()
@@ -181,7 +181,7 @@ class GitRepository:
     async def apart(self, path: str, one: str, other: str) -> Divergence:
         main = main_checkout(path)
         await self._trust.check(main)
-        return await self._tree.apart(main, one, other)
+        return await self._commits.apart(main, one, other)
 
     async def origin_tip(self, path: str, branch: str) -> str:
         main = main_checkout(path)
@@ -201,7 +201,7 @@ class GitRepository:
     async def checkout(self, path: str) -> Checkout:
         main = main_checkout(path)
         await self._trust.check(main)
-        return await self._checkouts.read_state(main)
+        return await self._uncommitted_changes.read_state(main)
 
     async def _require_git(self) -> None:
         major, minor = await self._git.version()

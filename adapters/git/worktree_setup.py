@@ -33,12 +33,12 @@ class WorktreeSetup:
         self._tree = tree
         self._trust = trust
         self._recovery = Recovery(git)
-        self._by_hand = ManualChanges(tree)
+        self._manual_changes = ManualChanges(tree)
 
     async def prepare(self, held: LockedRepository, branch: str, path: Path, start: str) -> str:
         """Make sure there is a worktree at `path` on `branch`, started at `start`, and return the branch's head."""
         start = await self._tree.commit(held.main, start)
-        await self._by_hand.require_branch(held.main, path, held.worktree_record(path))
+        await self._manual_changes.require_branch(held.main, path, held.worktree_record(path))
         found = entry_at(worktree_entries(held.main), path)
         if found is not None and _is_usable(found, path, held.worktree_record(path)):
             return await self._adopt_existing(held, branch, path, start, found)

@@ -57,30 +57,30 @@ class GitWorktrees:
         copy_bounds: CopyLimits | None = None,
         on_removed: OnRemoved | None = None,
     ) -> None:
-        self._let_go = on_removed
+        self._on_removed = on_removed
         self._git = Git(environment, umask=umask)
         self._ledger = GitLedger(home)
         self._locks = RepositoryLocks()
-        self._tree = Commits(self._git)
+        self._commits = Commits(self._git)
         self._patches = Patches(self._git)
         self._trust = Trust(self._git, self._ledger)
-        self._merges = Merges(self._git, self._tree)
-        self._preparing = WorktreeSetup(self._git, self._tree, self._trust)
-        self._removing = WorktreeRemoval(self._git, self._tree, self._trust)
-        self._deleting = BranchDeletion(Branches(self._git, self._trust), self._removing)
-        self._moving_base = BaseUpdate(self._git, self._tree, self._preparing)
-        self._by_hand = ManualChanges(self._tree)
-        self._copying = IgnoredFileCopier(self._git, home, copy_bounds or CopyLimits())
-        self._forecast = MergeForecast(self._git, self._tree)
-        self._taking_in = CommitImport(self._git)
-        self._relinking = MovedRepository(self._git, self._ledger)
+        self._merges = Merges(self._git, self._commits)
+        self._setup = WorktreeSetup(self._git, self._commits, self._trust)
+        self._removal = WorktreeRemoval(self._git, self._commits, self._trust)
+        self._branch_deletion = BranchDeletion(Branches(self._git, self._trust), self._removal)
+        self._base_update = BaseUpdate(self._git, self._commits, self._setup)
+        self._manual_changes = ManualChanges(self._commits)
+        self._copier = IgnoredFileCopier(self._git, home, copy_bounds or CopyLimits())
+        self._forecast = MergeForecast(self._git, self._commits)
+        self._commit_import = CommitImport(self._git)
+        self._moved_repository = MovedRepository(self._git, self._ledger)
 
     async def prepare(self, repository: str, branch: str, path: str, start: str) -> str:
         checked_branch(branch)
         async with self._held(repository) as held:
             place = checked_worktree_path(held.main, path)
             exclude_from_status(held.main)
-            return await self._preparing.prepare(held, branch, place, start)
+            return await self._setup.prepare(held, branch, place, start)
 
     async def hide(self, repository: str, folder: str) -> None:
         async with self._held(repository) as held:
@@ -95,16 +95,16 @@ class GitWorktrees:
     ) -> tuple[str, ...]:
         main = main_checkout(repository)
         at = await self._readable(str(checked_worktree_path(main, path)))
-        return await self._copying.copy(main, at, patterns)
+        return await self._copier.copy(main, at, patterns)
 
     async def untracked(self, path: str) -> tuple[str, ...]:
-        return await self._tree.untracked_paths(await self._readable(path))
+        return await self._commits.untracked_paths(await self._readable(path))
 
     async def ignore_new_files(self, path: str, before: tuple[str, ...]) -> None:
         main, place = _locate_worktree(path)
         async with self._held(str(main.top)) as held:
             at = await self._writable(held, place)
-            new, locks = new_untracked(await self._tree.untracked_paths(at), before)
+            new, locks = new_untracked(await self._commits.untracked_paths(at), before)
             if locks:
                 await self._git.write("clean", "-fq", "--", *locks, at=at, lock=held.lock)
             exclude_from_status(held.main, new)
@@ -116,33 +116,33 @@ class GitWorktrees:
 
     async def relink(self, former: str, repository: str) -> None:
         main = main_checkout(repository)
-        were = self._relinking.move_record(Path(former), main.top, main.common)
+        were = self._moved_repository.move_record(Path(former), main.top, main.common)
         async with self._held(repository) as held:
-            await self._relinking.repair(held)
-        if let_go := self._let_go:
+            await self._moved_repository.repair(held)
+        if let_go := self._on_removed:
             for path in were:
                 await let_go(path)
 
     async def import_commit(self, repository: str, source: str, commit: str) -> None:
         async with self._held(repository) as held:
-            await self._taking_in.import_commit(held, Path(source), commit)
+            await self._commit_import.import_commit(held, Path(source), commit)
 
     async def let_go(self, repository: str, keep: frozenset[str]) -> None:
         async with self._held(repository) as held:
-            await self._taking_in.remove_imports(held, keep)
+            await self._commit_import.remove_imports(held, keep)
 
     async def with_squashed_history(
         self, repository: str, commit: str, squashed: tuple[str, ...]
     ) -> str:
         async with self._held(repository) as held:
-            return await self._taking_in.with_squashed_parents(held, commit, squashed)
+            return await self._commit_import.with_squashed_parents(held, commit, squashed)
 
     async def merge(self, path: str, branch: str, message: str, *, plan: str = "") -> Merged:
         folder = "/".join(checked_parts(plan.rstrip("/"))) if plan else ""
         main, place = _locate_worktree(path)
         async with self._held(str(main.top)) as held:
             at = await self._writable(held, place)
-            other = await self._tree.commit(at, branch)
+            other = await self._commits.commit(at, branch)
             made = held.worktree_record(place)
             return await self._merges.merge(
                 at,
@@ -163,21 +163,21 @@ class GitWorktrees:
             write_inside(place, files)
             if files:
                 await self._commit(at, tuple(files), message, held.lock)
-            return await self._tree.commit(at, "HEAD")
+            return await self._commits.commit(at, "HEAD")
 
     async def work(self, path: str, since: str, exclude: Iterable[str] = ()) -> Work:
         at = await self._readable(path)
-        return await self._tree.work(at, await self._tree.commit(at, since), exclude)
+        return await self._commits.work(at, await self._commits.commit(at, since), exclude)
 
     async def changed(self, path: str, since: str, names: tuple[str, ...]) -> dict[str, str]:
         at = await self._readable(path)
         return await NamedFiles(self._git).changed_since(
-            at, await self._tree.commit(at, since), names
+            at, await self._commits.commit(at, since), names
         )
 
     async def diff(self, path: str, since: str, limit: int, until: str = "HEAD") -> str:
         at = await self._readable(path)
-        older, newer = await self._tree.commit(at, since), await self._tree.commit(at, until)
+        older, newer = await self._commits.commit(at, since), await self._commits.commit(at, until)
         return await self._patches.patch(at, older, newer, limit)
 
     async def merge_all(
@@ -186,11 +186,11 @@ class GitWorktrees:
         async with self._held(repository) as held:
             place = checked_worktree_path(held.main, scratch)
             exclude_from_status(held.main)
-            return await self._moving_base.merge_all(held, base_branch, branches, place)
+            return await self._base_update.merge_all(held, base_branch, branches, place)
 
     async def move_base(self, repository: str, base_branch: str, commit: str) -> None:
         async with self._held(repository) as held:
-            await self._moving_base.fast_forward(held, base_branch, commit)
+            await self._base_update.fast_forward(held, base_branch, commit)
 
     async def remove(
         self,
@@ -207,14 +207,14 @@ class GitWorktrees:
         kept = KeptElsewhere(merged_into, merged_tip, folder)
         async with self._held(repository) as held:
             place = checked_worktree_path(held.main, path)
-            return await self._removing.remove(held, place, branch, kept)
+            return await self._removal.remove(held, place, branch, kept)
 
     async def delete_branch(
         self, repository: str, branch: str, commit: str, lost: int, *, worktree: str = ""
     ) -> None:
         async with self._held(repository) as held:
             place = checked_worktree_path(held.main, worktree) if worktree else None
-            await self._deleting.delete(held, branch, commit, lost, place)
+            await self._branch_deletion.delete(held, branch, commit, lost, place)
 
     async def scratch(
         self,
@@ -228,25 +228,25 @@ class GitWorktrees:
         async with self._held(repository) as held:
             place = checked_worktree_path(held.main, path)
             exclude_from_status(held.main)
-            await self._preparing.create_scratch(
-                held, place, await self._tree.commit(held.main, commit)
+            await self._setup.create_scratch(
+                held, place, await self._commits.commit(held.main, commit)
             )
             if restored:
                 at = scratch_checkout(held, place)
                 if at is None:
                     raise Refused(f"git made no worktree at {path}")
-                await self._preparing.restore(held, at, restored, since)
+                await self._setup.restore(held, at, restored, since)
 
     async def remove_scratch(self, repository: str, path: str) -> None:
         async with self._held(repository) as held:
-            await self._preparing.remove_scratch(held, checked_worktree_path(held.main, path))
+            await self._setup.remove_scratch(held, checked_worktree_path(held.main, path))
 
     async def log(self, repository: str, since: str, until: str) -> tuple[Commit, ...]:
         main = main_checkout(repository)
         await self._trust.check(main)
-        older = await self._tree.commit(main, since)
-        newer = await self._tree.commit(main, until)
-        return await self._tree.commits(main, older, newer)
+        older = await self._commits.commit(main, since)
+        newer = await self._commits.commit(main, until)
+        return await self._commits.commits(main, older, newer)
 
     @contextlib.asynccontextmanager
     async def _held(self, repository: str) -> AsyncGenerator[LockedRepository]:
@@ -255,7 +255,7 @@ class GitWorktrees:
             # checked under the lock, so that a newer record is never overwritten
             page = await self._trust.checked_record(main)
             try:
-                yield LockedRepository(main, lock, self._ledger, page, self._let_go)
+                yield LockedRepository(main, lock, self._ledger, page, self._on_removed)
             except OSError as error:
                 where = error.filename or main.top
                 refused = Refused(f"{where} cannot be written: {error.strerror}")
@@ -265,7 +265,7 @@ class GitWorktrees:
         main, place = _locate_worktree(path)
         at = await self._trust.checked_worktree(main, place)
         page = self._ledger.page(main.top)
-        await self._by_hand.require_branch(
+        await self._manual_changes.require_branch(
             main, place, page.worktrees.get(str(place)) if page else None
         )
         return at
@@ -274,7 +274,7 @@ class GitWorktrees:
         at = await self._trust.checked_worktree(held.main, place)
         made = held.worktree_record(place)
         remove_stale_locks(held.main, place, at.git_dir, made.branch if made else "")
-        await self._by_hand.require_branch(held.main, place, made)
+        await self._manual_changes.require_branch(held.main, place, made)
         return at
 
     async def _commit(
@@ -285,7 +285,7 @@ class GitWorktrees:
         pathspec = ("--pathspec-from-file=-", "--pathspec-file-nul")
         # --sparse: paths outside of a sparse checkout are committed, too
         await self._git.write("add", "--force", "--sparse", *pathspec, at=at, lock=lock, stdin=told)
-        head = await self._tree.commit(at, "HEAD")
+        head = await self._commits.commit(at, "HEAD")
         same = await self._git.read(
             *("diff-index", "--cached", "--quiet", "--ignore-submodules=dirty", head, "--", *names),
             at=at,

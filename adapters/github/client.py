@@ -51,7 +51,7 @@ class Client:
         self._address = address
         self._tokens = tokens
         self._pace = pace
-        self._open: dict[str, Github] = {}
+        self._connections: dict[str, Github] = {}
         self._known: OrderedDict[str, ApiAnswer] = OrderedDict()
 
     async def get(self, slug: str, path: str, shape: type[T], doing: str) -> T:
@@ -101,9 +101,9 @@ class Client:
         return answer
 
     async def close(self) -> None:
-        for one in self._open.values():
+        for one in self._connections.values():
             one.close()
-        self._open.clear()
+        self._connections.clear()
 
     async def _read(self, slug: str, path: str, doing: str) -> ApiAnswer:
         for left in reversed(range(_READ_TRIES)):
@@ -155,9 +155,9 @@ class Client:
 
     def _github(self, token: str) -> Github:
         # One client per token; that of an app changes every hour.
-        if token not in self._open:
-            self._open[token] = with_token(token, self._address, self._pace)
-        return self._open[token]
+        if token not in self._connections:
+            self._connections[token] = with_token(token, self._address, self._pace)
+        return self._connections[token]
 
     def _error_of(self, answer: ApiAnswer, doing: str) -> PortError:
         if answer.status == 401:

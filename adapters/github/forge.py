@@ -54,20 +54,20 @@ class GitHub:
         self._client = Client(address, tokens, pace)
         self._pulls = Pulls(self._client, pace)
         checks = Checks(self._client, address, pace)
-        self._merging = PullMerger(self._client, self._pulls, checks, pace, merge_method)
-        self._looking = PullReader(
+        self._merger = PullMerger(self._client, self._pulls, checks, pace, merge_method)
+        self._reader = PullReader(
             self._client, self._pulls, checks, PullComments(self._client), pace
         )
-        self._publishing = BranchPublisher(home, address, tokens, git)
-        self._finding = RepositoryFinder(address, tokens, self._client, git, repository)
+        self._publisher = BranchPublisher(home, address, tokens, git)
+        self._finder = RepositoryFinder(address, tokens, self._client, git, repository)
 
     async def find(self, repository: str) -> Hosted | None:
         """Return where the repository is hosted, or None if it is not on this GitHub or there is no token for it."""
-        return await self._finding.find(repository)
+        return await self._finder.find(repository)
 
     async def publish(self, repository: str, slug: str, branch: str, commit: str) -> None:
         """Push the commit to the branch, from a repository of the bot."""
-        await self._publishing.publish(repository, checked_slug(slug), branch, commit)
+        await self._publisher.publish(repository, checked_slug(slug), branch, commit)
 
     async def open(self, slug: str, wanted: PullWanted) -> Pull:
         """Find and update the open pull request of that branch, or create it."""
@@ -77,7 +77,7 @@ class GitHub:
 
     async def look(self, slug: str, number: int) -> Pull:
         """Return its state, with its checks and comments."""
-        return await self._looking.look(checked_slug(slug), number)
+        return await self._reader.look(checked_slug(slug), number)
 
     async def make_ready(self, slug: str, number: int) -> Pull:
         """Mark the pull request as no longer a draft."""
@@ -87,23 +87,23 @@ class GitHub:
         self, slug: str, number: int, head: str, title: str, checks: ChecksWanted = NOTHING_KNOWN
     ) -> MergeTried:
         """Merge the pull request if its head is `head` and the checks of that commit have passed."""
-        return await self._merging.merge(checked_slug(slug), number, head, title, checks)
+        return await self._merger.merge(checked_slug(slug), number, head, title, checks)
 
     async def tip(self, slug: str, branch: str) -> str:
         """Return the branch's commit on GitHub; empty if there is no such branch."""
-        return await self._publishing.tip(checked_slug(slug), branch)
+        return await self._publisher.tip(checked_slug(slug), branch)
 
     async def fetch(self, slug: str, branch: str, *, near: str = "") -> Fetched:
         """Copy a branch from GitHub into a repository of the bot; objects available in `near` are not transferred."""
-        return await self._publishing.fetch(checked_slug(slug), branch, near)
+        return await self._publisher.fetch(checked_slug(slug), branch, near)
 
     async def fetch_head(self, slug: str, number: int) -> Fetched:
         """Copy the head of a pull request, even if its branch is gone."""
-        return await self._publishing.fetch_head(checked_slug(slug), number)
+        return await self._publisher.fetch_head(checked_slug(slug), number)
 
     async def delete_remote_branch(self, slug: str, branch: str, commit: str) -> str:
         """Delete the branch on GitHub if it is at that commit. Return why it was kept, or an empty string."""
-        return await self._publishing.delete_remote_branch(checked_slug(slug), branch, commit)
+        return await self._publisher.delete_remote_branch(checked_slug(slug), branch, commit)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -121,10 +121,10 @@ class RepositoryFinder:
         self._tokens = tokens
         self._client = client
         self._git = git
-        self._named = repository.strip().removesuffix(".git")
+        self._configured_name = repository.strip().removesuffix(".git")
 
     async def find(self, repository: str) -> Hosted | None:
-        slug = self._named or slug_from_remote(
+        slug = self._configured_name or slug_from_remote(
             await read_remote(self._git, repository), self._address
         )
         if not slug:

@@ -71,7 +71,7 @@ class PullMerger:
         self._expected = ExpectedChecks(client, checks)
         self._pace = pace
         self._method = method
-        self._refused: OrderedDict[tuple[str, int, str], MergeTried] = OrderedDict()
+        self._refused_merges: OrderedDict[tuple[str, int, str], MergeTried] = OrderedDict()
         """Heads that GitHub's rules do not allow to be merged, so that it is not asked again while the rules are not
         met.
         """
@@ -84,7 +84,7 @@ class PullMerger:
             return over
         if (unproved := await self._checks_obstacle(slug, pull, wanted)) is not None:
             return unproved
-        known = self._refused.get((slug, number, head))
+        known = self._refused_merges.get((slug, number, head))
         if known is not None and pull.mergeable_state == "blocked":
             return known
         return await self._try(slug, number, head, title)
@@ -185,9 +185,9 @@ class PullMerger:
             )
         tried = _not_merged(_obstacle(pull, said), said)
         if tried.obstacle is Obstacle.RULES:
-            self._refused[slug, number, head] = tried
-            while len(self._refused) > _REMEMBERED_REFUSALS:
-                self._refused.popitem(last=False)
+            self._refused_merges[slug, number, head] = tried
+            while len(self._refused_merges) > _REMEMBERED_REFUSALS:
+                self._refused_merges.popitem(last=False)
         return tried
 
 

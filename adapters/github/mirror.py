@@ -46,7 +46,7 @@ class Mirror:
         self.pushed = PushedCommits(mirrors / f"{name}.json")
         self._lock = mirrors / f"{name}.lock"
         self._git = git
-        self._held = asyncio.Lock()
+        self._held_lock = asyncio.Lock()
         self._descriptor: int | None = None
 
     @asynccontextmanager
@@ -54,7 +54,7 @@ class Mirror:
         """Hold the mirror's lock. git inherits it, so that after a crash of the bot the next one waits for a git still
         running.
         """
-        async with self._held:
+        async with self._held_lock:
             descriptor = await _lock(self._lock)
             try:
                 self._descriptor = descriptor

@@ -56,16 +56,16 @@ class Tokens:
         self._app = AppTokens(access, address, pace)
         self._learned = learned
         self._announced: set[str] = set()
-        self._of_gh: str | None = None
+        self._gh_token: str | None = None
         """None if `gh` was not asked yet."""
 
     async def token(self, slug: str) -> str:
         """Return the token for a repository; empty if there is none."""
         found = self._configured_token()
         if not found:
-            if self._of_gh is None:
-                self._of_gh = await token_from_gh(self._host, self._access.environ)
-            found = self._of_gh
+            if self._gh_token is None:
+                self._gh_token = await token_from_gh(self._host, self._access.environ)
+            found = self._gh_token
         if not found and self._access.has_app:
             self._app.require()
             found = await self._app.token(slug)
@@ -78,7 +78,7 @@ class Tokens:
 
     def forget(self) -> None:
         """Drop cached tokens after one was refused, because a newer one may exist."""
-        self._of_gh = None
+        self._gh_token = None
         self._app.forget()
 
     def reports_permissions(self, token: str) -> bool:
@@ -163,16 +163,16 @@ class AppTokens:
         self._access = access
         self._address = address
         self._pace = pace
-        self._kept: dict[str, _CachedToken] = {}
+        self._cached: dict[str, _CachedToken] = {}
 
     async def token(self, slug: str) -> str:
-        kept = self._kept.get(slug)
+        kept = self._cached.get(slug)
         if kept is None or kept.until < time.monotonic():
-            kept = self._kept[slug] = await self._asked(slug)
+            kept = self._cached[slug] = await self._asked(slug)
         return kept.token
 
     def forget(self) -> None:
-        self._kept.clear()
+        self._cached.clear()
 
     def require(self) -> None:
         """Raise Refused if the app is configured incompletely, or its key cannot be used. Makes no request."""

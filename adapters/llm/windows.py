@@ -91,7 +91,7 @@ class Windows:
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         self._asked: dict[tuple[str, str], tuple[float, int]] = {}
-        self._learnt: dict[tuple[str, str], int] = {}
+        self._reported: dict[tuple[str, str], int] = {}
 
     async def of(self, access: LlmAccess) -> int:
         """Tokens; 0: nobody knows. It never fails, and takes no longer than `SECONDS`."""
@@ -104,10 +104,10 @@ class Windows:
     def learn(self, key: tuple[str, str], tokens: int) -> None:
         """What an error message or a CLI has said of its window."""
         if _plausible(tokens):
-            self._learnt[key] = tokens
+            self._reported[key] = tokens
 
     def learnt(self, key: tuple[str, str]) -> int:
-        return self._learnt.get(key, 0)
+        return self._reported.get(key, 0)
 
 
 async def _asked(access: LlmAccess) -> int:

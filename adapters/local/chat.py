@@ -54,7 +54,7 @@ class LocalChat:
         self.person = person
         self._board = Board(home / "console" / "board.jsonl")
         self._seats: list[LocalConsole] = []
-        self._asked: dict[str, LocalConsole] = {}
+        self._awaited: dict[str, LocalConsole] = {}
         self._deliver: Deliver | None = None
         self._ready = asyncio.Event()
 
@@ -74,9 +74,9 @@ class LocalChat:
             await self._ready.wait()
         told = {"by": self.person, "at": datetime.now(UTC)}
         thread = thread.model_copy(update={"platform": PLATFORM, "workspace": "", "direct": False})
-        self._asked[event.id] = console
-        while len(self._asked) > MAX_REMEMBERED_EVENTS:
-            del self._asked[next(iter(self._asked))]
+        self._awaited[event.id] = console
+        while len(self._awaited) > MAX_REMEMBERED_EVENTS:
+            del self._awaited[next(iter(self._awaited))]
         _asking.set(console)
         try:
             return await deliver(thread, event.model_copy(update=told))
@@ -88,7 +88,7 @@ class LocalChat:
 
     def leave(self, seat: LocalConsole) -> None:
         self._seats = [one for one in self._seats if one is not seat]
-        self._asked = {id: one for id, one in self._asked.items() if one is not seat}
+        self._awaited = {id: one for id, one in self._awaited.items() if one is not seat}
 
     async def catch_up(self, seat: LocalConsole, thread: Thread | None = None) -> None:
         """Show all cards, or those of one thread, to a console that has just connected."""
@@ -137,7 +137,7 @@ class LocalChat:
 
     def _asker(self, card: Card) -> LocalConsole | None:
         """Return the console whose event this card answers; answers contain the event's id in their key."""
-        return next((self._asked[p] for p in card.key.split(":") if p in self._asked), None)
+        return next((self._awaited[p] for p in card.key.split(":") if p in self._awaited), None)
 
     async def _call_consoles(
         self, consoles: Iterable[LocalConsole], tell: Callable[[LocalConsole], Awaitable[object]]

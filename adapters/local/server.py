@@ -133,7 +133,7 @@ class _Peer:
         self._writer = writer
         self._chat = chat
         self._behind = behind
-        self._arrears: asyncio.Queue[bytes] = asyncio.Queue(MAX_UNREAD_LINES)
+        self._unsent: asyncio.Queue[bytes] = asyncio.Queue(MAX_UNREAD_LINES)
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
@@ -230,22 +230,22 @@ class _Peer:
     def _send(self, fact: Fact) -> None:
         # Never blocks: a peer that is too far behind is disconnected.
         try:
-            self._arrears.put_nowait(handshake.encode_line(fact))
+            self._unsent.put_nowait(handshake.encode_line(fact))
         except asyncio.QueueFull:
             log.warning("a peer reads too slowly")
             self._writing.cancel()
 
     async def _write(self) -> None:
         while True:
-            self._writer.write(await self._arrears.get())
+            self._writer.write(await self._unsent.get())
             async with asyncio.timeout(PEER_TIMEOUT):
                 await self._writer.drain()
-            self._arrears.task_done()
+            self._unsent.task_done()
 
     async def _drained(self) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(PEER_TIMEOUT):
-                await self._arrears.join()
+                await self._unsent.join()
 
 
 # The user at the other end of a local socket, as reported by the kernel. Where it cannot report that, nobody is let in.

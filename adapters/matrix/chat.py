@@ -82,17 +82,17 @@ class MatrixChat:
 
         If there are any, unencrypted messages in such rooms are ignored.
         """
-        self._by_words = typed_verbs
-        self._may_ask = may_request
+        self._typed_verbs = typed_verbs
+        self._may_request = may_request
         self._access = access
         self._folder = folder
-        self._welcome = may_join
-        self._patience = backoff or Backoff()
+        self._may_join = may_join
+        self._backoff = backoff or Backoff()
         self._poll = poll
-        self._way: _Connected | None = None
+        self._transport: _Connected | None = None
         self._connecting = asyncio.Lock()
         self._turns = WriteTurns()
-        self._left = AsyncExitStack()
+        self._exit_stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
         self._ledger = await asyncio.to_thread(PostingLedger, self._folder / "cards.jsonl")
@@ -111,19 +111,19 @@ class MatrixChat:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self._left.aclose()
+        await self._exit_stack.aclose()
 
     async def listen(self, deliver: Deliver) -> None:
         """Deliver messages until cancelled. Raises Refused if the homeserver no longer accepts the account."""
         while True:
-            way = await self._patience.retry("logging in", self._connection)
+            way = await self._backoff.retry("logging in", self._connection)
             try:
                 await self._listen(way, deliver)
             except KeysLost as lost:
                 log.warning("begun anew", extra={"data": {"why": lost.reason}})
                 # the old connection stays open, because calls on it may still be under way
                 await asyncio.to_thread(discard_device_keys, way.entered, self._folder)
-                self._way = None
+                self._transport = None
 
     async def _listen(self, connection: _Connected, deliver: Deliver) -> None:
         client = connection.entered.client
@@ -137,7 +137,7 @@ class MatrixChat:
             connection.gateway,
             MatrixFiles(client),
             home,
-            may_request=lambda thread, by: self._may_ask(
+            may_request=lambda thread, by: self._may_request(
                 connection.moving.original_thread(thread), by
             ),
             order=order,
@@ -149,14 +149,14 @@ class MatrixChat:
         bookmark = await asyncio.to_thread(
             SyncBookmark, self._folder, client.user_id, client.device_id or ""
         )
-        rooms = RoomMembership(client, self._welcome, connection.moving.watching(deliver))
+        rooms = RoomMembership(client, self._may_join, connection.moving.watching(deliver))
         sync = SyncLoop(
             client,
             rooms,
             bookmark,
             hear,
             poll=self._poll,
-            backoff=self._patience,
+            backoff=self._backoff,
             decryptor=connection.ways.decryptor(connection.tell),
             order=order,
         )
@@ -179,23 +179,23 @@ class MatrixChat:
 
     async def _connection(self) -> _Connected:
         async with self._connecting:
-            if self._way is None:
-                self._way = await self._connect()
-                self._left.push_async_callback(self._way.left.aclose)
-            return self._way
+            if self._transport is None:
+                self._transport = await self._connect()
+                self._exit_stack.push_async_callback(self._transport.left.aclose)
+            return self._transport
 
     async def _connect(self) -> _Connected:
         async with AsyncExitStack() as left:
             entered = await log_in(self._access, self._folder)
             left.push_async_callback(log_out, entered)
-            found = room_encryption(entered, self._folder, only_encrypted=bool(self._by_words))
+            found = room_encryption(entered, self._folder, only_encrypted=bool(self._typed_verbs))
             left.callback(found.left.close)
             gateway = plain = self._gateway(entered, found.encryptor, left)
             if entered.problem:
                 # without keys the bot says so in clear text, and sends nothing else in clear
                 plain = self._gateway(entered, NO_ENCRYPTOR, left)
             tell = UnreadableNotices(plain, self._ledger).notify
-            moving = MovedRooms(entered.client, gateway, self._ledger, self._moves, self._welcome)
+            moving = MovedRooms(entered.client, gateway, self._ledger, self._moves, self._may_join)
             return _Connected(entered, found, gateway, moving, tell, left.pop_all())
 
     def _gateway(
@@ -207,7 +207,7 @@ class MatrixChat:
             self._turns,
             self._roots,
             encryptor=encryptor,
-            typed_verbs=self._by_words,
+            typed_verbs=self._typed_verbs,
         )
         left.push_async_callback(gateway.close)
         return gateway

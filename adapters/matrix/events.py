@@ -50,24 +50,26 @@ class EventOrder:
         Until a sync reports one, it counts as later than everything.
         """
         self._me = me
-        self._mine = dict.fromkeys(known, 0)
-        self._theirs: OrderedDict[str, int] = OrderedDict()
-        self._told = 0
+        self._own = dict.fromkeys(known, 0)
+        self._others: OrderedDict[str, int] = OrderedDict()
+        self._reported = 0
 
     def record(self, events: Iterable[MatrixEvent]) -> None:
         """Record all events of a response before any of them is handled, because one may wait for its key while later
         ones are handled.
         """
         for event in events:
-            self._told += 1
-            kept = self._mine if event.get("sender") == self._me else self._theirs
-            kept[str(event.get("event_id"))] = self._told
-            if len(self._theirs) > _MAX_EVENTS:
-                self._theirs.popitem(last=False)
+            self._reported += 1
+            kept = self._own if event.get("sender") == self._me else self._others
+            kept[str(event.get("event_id"))] = self._reported
+            if len(self._others) > _MAX_EVENTS:
+                self._others.popitem(last=False)
 
     def is_after(self, mine: str, theirs: str) -> bool:
         """Whether the bot's message comes after somebody else's. A message not reported yet counts as later."""
-        return self._mine.get(mine, self._told + 1) > self._theirs.get(theirs, self._told + 1)
+        return self._own.get(mine, self._reported + 1) > self._others.get(
+            theirs, self._reported + 1
+        )
 
 
 @dataclass(frozen=True)

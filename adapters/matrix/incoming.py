@@ -71,14 +71,14 @@ class IncomingEvents:
         order: EventOrder | None = None,
     ) -> None:
         self._order = order or EventOrder()
-        self._may_ask = may_request
+        self._may_request = may_request
         self._me = me
         self._ledger = ledger
         self._gateway = gateway
         self._files = files
         self._deliver = deliver
-        self._saying = BackgroundReplies()
-        self._clicking = ReactionHandler(ledger, clicks, gateway, deliver, self._saying)
+        self._replies = BackgroundReplies()
+        self._reactions = ReactionHandler(ledger, clicks, gateway, deliver, self._replies)
 
     async def handle_event(self, room: str, event: MatrixEvent, *, direct: bool) -> None:
         """Handle an event; irrelevant ones are ignored.
@@ -92,10 +92,10 @@ class IncomingEvents:
                 case HeardEdit() as edit:
                     await self._handle_edit(edit)
                 case Reaction() as reaction:
-                    await self._clicking.handle_reaction(reaction, _person_of(reaction.sender))
+                    await self._reactions.handle_reaction(reaction, _person_of(reaction.sender))
                 case Redaction() as redaction:
                     self._gateway.note_redaction(redaction.room, redaction.target)
-                    await self._clicking.handle_redaction(redaction)
+                    await self._reactions.handle_redaction(redaction)
                 case _:
                     pass
         except Refused as refused:
@@ -103,7 +103,7 @@ class IncomingEvents:
             log.warning("could not be answered", extra={"data": {"reason": refused.reason}})
 
     async def close(self) -> None:
-        await self._saying.close()
+        await self._replies.close()
 
     async def _handle_message(self, message: HeardMessage, *, direct: bool) -> None:
         thread, within = self._thread_of(message, direct=direct)
@@ -113,13 +113,13 @@ class IncomingEvents:
         if within:
             self._gateway.note_talk(thread)
         elif not mention:
-            await self._clicking.redirect_to_thread(message, _person_of(message.sender))
+            await self._reactions.redirect_to_thread(message, _person_of(message.sender))
         if not mention and (
             not within or message.to_others or not self._has_content(message, thread)
         ):
             return
         await self._deliver_message(thread, message, command, mention=mention, within=within)
-        self._saying.send_receipt(self._gateway.mark_read(thread, message.event_id))
+        self._replies.send_receipt(self._gateway.mark_read(thread, message.event_id))
 
     def _has_content(self, message: HeardMessage, thread: Thread) -> bool:
         # A file without text counts only where the bot takes part; people exchange many files.
@@ -145,7 +145,7 @@ class IncomingEvents:
         if within and message.text and await self._is_choice(thread, message, by, unseen):
             return
         # no file is fetched for a stranger: the gate, which refuses, comes after that
-        fetched = message.file if self._may_ask(thread, by) else None
+        fetched = message.file if self._may_request(thread, by) else None
         files = (await self._files.read(fetched),) if fetched else ()
         said = Said(
             id=id,
@@ -163,8 +163,8 @@ class IncomingEvents:
     async def _is_choice(
         self, thread: Thread, message: HeardMessage, by: Person, unseen: tuple[str, ...]
     ) -> bool:
-        answers = await self._clicking.take_answer(thread, message, by)
-        return answers or await self._clicking.take_typed_choice(thread, message, by, unseen)
+        answers = await self._reactions.take_answer(thread, message, by)
+        return answers or await self._reactions.take_typed_choice(thread, message, by, unseen)
 
     async def _handle_edit(self, edit: HeardEdit) -> None:
         # Only the request itself can be edited, by its author: an edit does not say in which thread its message is.
@@ -207,7 +207,7 @@ class ReactionHandler:
         replies: BackgroundReplies,
     ) -> None:
         self._ledger, self._clicks, self._gateway = ledger, clicks, gateway
-        self._deliver, self._saying = deliver, replies
+        self._deliver, self._replies = deliver, replies
 
     async def handle_reaction(self, reaction: Reaction, by: Person) -> None:
         placed = self._ledger.by_message(reaction.room, reaction.target)
@@ -252,7 +252,7 @@ class ReactionHandler:
         opened = Opened(id=message.event_id, at=message.at, by=by, verb=choice.verb)
         if await self._deliver(thread, opened):
             room = thread.model_copy(update={"root": ""})
-            await self._saying.send(
+            await self._replies.send(
                 self._gateway.whisper(room, by, wrong_thread_card(choice, thread))
             )
 
@@ -333,7 +333,7 @@ class ReactionHandler:
             await self._whisper(click, done)
 
     async def _whisper(self, click: Click, card: AnswerCard) -> None:
-        await self._saying.send(self._gateway.whisper(click.thread, click.by, card))
+        await self._replies.send(self._gateway.whisper(click.thread, click.by, card))
 
 
 def _click_of(
@@ -360,12 +360,12 @@ class BackgroundReplies:
     """Sends replies in the background; `close` cancels them."""
 
     def __init__(self) -> None:
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def send(self, reply: Coroutine[None, None, None]) -> None:
         """Send a reply; return once it is sent or late. An early error is raised, a late one logged."""
         task = asyncio.create_task(reply)
-        full = len(self._under_way) >= MAX_REPLIES
+        full = len(self._tasks) >= MAX_REPLIES
         try:
             await asyncio.wait({task}, timeout=None if full else REPLY_WAIT_SECONDS)
         except asyncio.CancelledError:
@@ -374,25 +374,25 @@ class BackgroundReplies:
         if task.done():
             task.result()
             return
-        self._under_way.add(task)
+        self._tasks.add(task)
         task.add_done_callback(self._log_late_error)
 
     def send_receipt(self, receipt: Coroutine[None, None, None]) -> None:
         """Send a receipt or similar without waiting. It is skipped if too many replies are under way."""
-        if len(self._under_way) >= MAX_REPLIES:
+        if len(self._tasks) >= MAX_REPLIES:
             receipt.close()
             return
         task = asyncio.create_task(receipt)
-        self._under_way.add(task)
+        self._tasks.add(task)
         task.add_done_callback(self._log_late_error)
 
     async def close(self) -> None:
-        for task in self._under_way:
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._under_way, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _log_late_error(self, task: asyncio.Task[None]) -> None:
-        self._under_way.discard(task)
+        self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()):
             log.warning("not said", exc_info=error)
 

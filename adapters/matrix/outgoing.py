@@ -59,24 +59,24 @@ class MatrixGateway:
         typed_verbs: frozenset[Verb] = frozenset(),
     ) -> None:
         """`typed_verbs`: verbs that a reaction does not trigger in encrypted rooms."""
-        self._client, self._by_words = client, typed_verbs
+        self._client, self._typed_verbs = client, typed_verbs
         line = SendQueue()
         self._sender = EventSender(client, encryptor=encryptor, queue=line)
-        self._impatient = EventSender(client, encryptor=encryptor, longest_wait=0)
-        self._signs = EventSender(client, _SIGN_SECONDS, longest_wait=0)
+        self._immediate_sender = EventSender(client, encryptor=encryptor, longest_wait=0)
+        self._reaction_sender = EventSender(client, _SIGN_SECONDS, longest_wait=0)
         self._ledger, self._turns, self._roots = ledger, turns, roots
-        self._busy = TypingNotices(self._type)
+        self._typing = TypingNotices(self._type)
         self._statuses = StatusCards(turns, line, self._place_status)
-        self._talk: set[str] = set()
-        self._shut: set[str] = set()
+        self._rooms_with_talk: set[str] = set()
+        self._closed_rooms: set[str] = set()
         """Rooms the bot was removed from."""
-        self._gone: set[str] = set()
+        self._deleted: set[str] = set()
         """Messages of cards that somebody redacted; an edit of them would not be visible."""
 
     async def close(self) -> None:
         """Cancel background work."""
         await self._statuses.close()
-        await self._busy.close()
+        await self._typing.close()
 
     async def show(self, thread: Thread, card: Card, owner: str = "") -> None:
         """Post or edit the card. If it needs a person, `owner` is notified, or else whoever started the thread."""
@@ -96,7 +96,7 @@ class MatrixGateway:
             placing.anew = self._is_gone(thread, card)
             await self._write(placing)
         await self._finish(placing)
-        self._busy.note_card(thread, card)
+        self._typing.note_card(thread, card)
         if placing.without_file:
             await self.show(thread, _files_refused_card(placing.without_file))
 
@@ -145,19 +145,19 @@ class MatrixGateway:
 
     async def typed_verbs(self, room: str) -> frozenset[Verb]:
         """Return the verbs that must be typed in this room; raise Unavailable if that cannot be found out now."""
-        if self._by_words and await self._sender.is_encrypted(room):
-            return self._by_words
+        if self._typed_verbs and await self._sender.is_encrypted(room):
+            return self._typed_verbs
         return frozenset()
 
     def block_room(self, room: str) -> None:
         """Record that the bot was removed from the room: nothing is sent there until it is back."""
-        self._shut.add(room)
+        self._closed_rooms.add(room)
 
     def unblock_room(self, room: str) -> None:
-        self._shut.discard(room)
+        self._closed_rooms.discard(room)
 
     def _require_open(self, thread: Thread) -> None:
-        if thread.channel in self._shut:
+        if thread.channel in self._closed_rooms:
             raise Refused(_PUT_OUT, _COME_BACK)
 
     async def _write(self, placing: CardPlacement) -> None:
@@ -185,7 +185,7 @@ class MatrixGateway:
     async def mark_read(self, thread: Thread, event_id: str) -> None:
         """Send a read receipt."""
         await self._send_optional(
-            self._signs.send_receipt(thread.channel, event_id, thread.root or "main")
+            self._reaction_sender.send_receipt(thread.channel, event_id, thread.root or "main")
         )
 
     async def event_exists(self, room: str, event_id: str) -> bool:
@@ -208,16 +208,16 @@ class MatrixGateway:
         Threads without a card of the bot are ignored.
         """
         if self._ledger.has_cards(thread):
-            self._talk.add(thread.key)
+            self._rooms_with_talk.add(thread.key)
 
     def note_redaction(self, room: str, event_id: str) -> None:
         """Record that a message was redacted."""
         if self._ledger.by_message(room, event_id):
-            self._gone.add(event_id)
+            self._deleted.add(event_id)
 
     def _is_gone(self, thread: Thread, card: Card) -> bool:
         placed = self._ledger.find(thread, card.key)
-        return placed is not None and not self._gone.isdisjoint(placed.messages)
+        return placed is not None and not self._deleted.isdisjoint(placed.messages)
 
     def remember_owner(self, thread: Thread, sender: str) -> None:
         """Record who started the thread; they are mentioned when a person is needed."""
@@ -228,17 +228,19 @@ class MatrixGateway:
         return self._roots.owner(thread)
 
     async def _place_status(self, thread: Thread, card: StatusCard) -> None:
-        talk = thread.key in self._talk and self._ledger.find(thread, card.key) is not None
+        talk = (
+            thread.key in self._rooms_with_talk and self._ledger.find(thread, card.key) is not None
+        )
         anew = talk or card.anew or self._is_gone(thread, card)
-        self._talk.discard(thread.key)
-        await CardPlacement(self._impatient, self._ledger, thread, card, anew=anew).place()
-        self._busy.note_card(thread, card)
+        self._rooms_with_talk.discard(thread.key)
+        await CardPlacement(self._immediate_sender, self._ledger, thread, card, anew=anew).place()
+        self._typing.note_card(thread, card)
 
     def _mention_for(self, person: str) -> str:
         return "" if person == self._sender.me else person
 
     async def _type(self, room: str, on: bool) -> None:
-        await self._signs.typing(room, on=on)
+        await self._reaction_sender.typing(room, on=on)
 
     async def _send_optional(self, sign: Awaitable[None]) -> None:
         """Send something inessential; an error is only logged."""
@@ -269,21 +271,21 @@ class StatusCards:
     """Shows status cards; the owner must call `close`."""
 
     def __init__(self, turns: WriteTurns, queue: SendQueue, place_card: PlaceStatus) -> None:
-        self._turns, self._line, self._bring = turns, queue, place_card
+        self._turns, self._queue, self._place_card = turns, queue, place_card
         self._newest: dict[_Place, StatusCard] = {}
-        self._later: dict[_Place, asyncio.Task[None]] = {}
+        self._delayed: dict[_Place, asyncio.Task[None]] = {}
 
     async def show(self, thread: Thread, card: StatusCard) -> None:
         place = (thread.key, card.key)
         self._newest[place] = card
-        if place in self._later:
+        if place in self._delayed:
             return
         if not await self._try_show(thread, place, card):
-            self._later[place] = asyncio.create_task(self._show_later(thread, place))
+            self._delayed[place] = asyncio.create_task(self._show_later(thread, place))
 
     async def close(self) -> None:
         """Cancel waiting cards; they are shown after the restart."""
-        later = list(self._later.values())
+        later = list(self._delayed.values())
         for task in later:
             task.cancel()
         await asyncio.gather(*later, return_exceptions=True)
@@ -291,28 +293,28 @@ class StatusCards:
     async def _show_later(self, thread: Thread, place: _Place) -> None:
         try:
             while card := self._newest.get(place):
-                await self._line.wait_until_calm()
+                await self._queue.wait_until_calm()
                 await self._try_show(thread, place, card)
         except PortError as error:
             log.warning("no status", extra={"data": {"why": error.reason}})
         finally:
-            del self._later[place]
+            del self._delayed[place]
 
     async def _try_show(self, thread: Thread, place: _Place, card: StatusCard) -> bool:
         """Whether the card is shown, or replaced by a newer one."""
-        if not self._line.is_calm:
+        if not self._queue.is_calm:
             return False
         try:
             async with self._turns.turn(thread.channel, Urgency.STATUS):
                 if self._newest.get(place) is not card:
                     return True
-                await self._bring(thread, card)
+                await self._place_card(thread, card)
         except Unavailable as error:
             wait = error.retry_after
             if wait is None or wait > WaitBounds().once:
                 self._forget(place, card)
                 raise
-            self._line.hold(wait)
+            self._queue.hold(wait)
             return False
         except BaseException:
             self._forget(place, card)
@@ -359,38 +361,38 @@ class TypingNotices:
 
     def __init__(self, typing: Typing, *, renewed: float = RENEWAL_SECONDS) -> None:
         self._typing, self._renewed = typing, renewed
-        self._at_work: dict[str, dict[str, float]] = {}
+        self._active: dict[str, dict[str, float]] = {}
         """By room: the threads in which the bot works, and when that was last seen."""
         self._shown: set[str] = set()
         self._changed = asyncio.Event()
-        self._telling: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
 
     def note_card(self, thread: Thread, card: Card) -> None:
         """Record that a card was shown in a thread."""
         state = is_at_work(card)
-        threads = self._at_work.setdefault(thread.channel, {})
+        threads = self._active.setdefault(thread.channel, {})
         if state or (state is None and thread.key in threads):
             threads[thread.key] = asyncio.get_running_loop().time()
         elif state is False:
             threads.pop(thread.key, None)
         if bool(threads) is not (thread.channel in self._shown):
             self._changed.set()
-            if self._telling is None or self._telling.done():
-                self._telling = asyncio.create_task(self._send_notices())
+            if self._task is None or self._task.done():
+                self._task = asyncio.create_task(self._send_notices())
 
     async def close(self) -> None:
-        if self._telling:
-            self._telling.cancel()
-            await asyncio.wait({self._telling})
+        if self._task:
+            self._task.cancel()
+            await asyncio.wait({self._task})
 
     async def _send_notices(self) -> None:
         """Send changes and renewals as long as the bot works anywhere."""
         due = set[str]()
-        while self._at_work:
+        while self._active:
             self._changed.clear()
-            for room in list(self._at_work):
+            for room in list(self._active):
                 await self._send_notice(room, due)
-            if not self._at_work:
+            if not self._active:
                 return
             try:
                 async with asyncio.timeout(self._renewed):
@@ -401,8 +403,8 @@ class TypingNotices:
 
     async def _send_notice(self, room: str, due: set[str]) -> None:
         oldest = asyncio.get_running_loop().time() - WORK_TIMEOUT
-        threads = {key: seen for key, seen in self._at_work[room].items() if seen > oldest}
-        self._at_work[room] = threads
+        threads = {key: seen for key, seen in self._active[room].items() if seen > oldest}
+        self._active[room] = threads
         on = bool(threads)
         if on is not (room in self._shown) or (on and room in due):
             (self._shown.add if on else self._shown.discard)(room)
@@ -410,6 +412,6 @@ class TypingNotices:
                 await self._typing(room, on)
             except PortError as error:
                 log.info("no sign", extra={"data": {"why": error.reason}})
-        if not self._at_work[room]:
-            del self._at_work[room]
+        if not self._active[room]:
+            del self._active[room]
             self._shown.discard(room)

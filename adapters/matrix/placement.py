@@ -85,7 +85,7 @@ class CardPlacement:
     """The first message is posted into the room itself, as the root of a new thread."""
     without_file: str = field(default="", init=False)
     """Why the room refuses files; empty if it does not, or the card has none."""
-    _before: PlacedCard | None = field(init=False)
+    _former: PlacedCard | None = field(init=False)
     _placed: PlacedCard = field(init=False)
     _withdrawn: PlacedCard | None = field(init=False)
     _ids: list[str] = field(init=False)
@@ -100,12 +100,12 @@ class CardPlacement:
     @property
     def has_buttons(self) -> bool:
         """Whether the card has or had buttons; setting them waits until other messages are sent."""
-        before = self._before.choices if self._before else ()
+        before = self._former.choices if self._former else ()
         return not self._done and bool(self._placed.choices or before)
 
     async def write(self) -> None:
         """Post or edit the messages."""
-        self._before = self.ledger.find(self.thread, self.card.key)
+        self._former = self.ledger.find(self.thread, self.card.key)
         self._placed = self.ledger.record_wanted(self.thread, self.card, lay_out(self.card).choices)
         if self._placed.standing:
             self._done = True
@@ -228,7 +228,7 @@ class CardPlacement:
 
     async def _set_buttons(self) -> None:
         """What can be chosen has a button, on the last message; what no longer can has none."""
-        wanted, bearer, before = self._seeds(self._placed), self._ids[-1], self._before
+        wanted, bearer, before = self._seeds(self._placed), self._ids[-1], self._former
         if before is None or (before.standing and not before.choices) or self._is_fresh:
             await self._seeding.seed(bearer, wanted)
             return

@@ -151,11 +151,11 @@ class RoomWatcher(Protocol):
 
 class RoomMembership:
     def __init__(self, client: AsyncClient, welcome: MayJoin, watching: RoomWatcher) -> None:
-        self._client, self._welcome, self._watching = client, welcome, watching
+        self._client, self._may_join, self._on_change = client, welcome, watching
 
     async def answer_invitation(self, invited: Invitation) -> None:
         """Join or decline. Safe to do twice."""
-        comes = accepts_invitation(invited, self._welcome)
+        comes = accepts_invitation(invited, self._may_join)
         data = {"room": invited.room, "by": invited.inviter, "space": invited.space}
         try:
             if comes:
@@ -176,13 +176,13 @@ class RoomMembership:
             case RemovedFromRoom(by, banned, reason):
                 data = {"room": room, "by": by, "banned": banned, "reason": reason}
                 log.warning("put out of a room", extra={"data": data})
-                await self._watching.bot_removed(room)
+                await self._on_change.bot_removed(room)
             case JoinedRoom() as entered:
-                await self._watching.bot_joined(room, entered)
+                await self._on_change.bot_joined(room, entered)
             case ReplacedRoom(by, new):
                 data = {"room": room, "by": by, "new": new}
                 log.warning("a room was replaced", extra={"data": data})
-                await self._watching.replaced(room, new)
+                await self._on_change.replaced(room, new)
             case None:
                 pass
 
@@ -213,7 +213,7 @@ class MovedRooms:
         welcome: MayJoin,
     ) -> None:
         self._client, self._gateway, self._ledger = client, gateway, ledger
-        self._moves, self._welcome = moves, welcome
+        self._moves, self._may_join = moves, welcome
 
     async def current_thread(self, thread: Thread) -> Thread:
         """Return the thread in which its cards are shown now. A new room's thread begins with a link to the old one."""
@@ -291,7 +291,7 @@ class MovedRooms:
         yield from {one.key: one for one in map(self.original_thread, waiting)}.values()
 
     def _is_confirmed(self, move: RoomMove) -> bool:
-        return bool(move.by) and self._welcome(move.by, move.new, False)
+        return bool(move.by) and self._may_join(move.by, move.new, False)
 
     async def _continue_in(self, thread: Thread, new: str) -> Thread:
         if not thread.root:

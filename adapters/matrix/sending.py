@@ -63,7 +63,7 @@ class EventSender:
         self._client, self._seconds = client, seconds
         self._bounds = WaitBounds(once=longest_wait)
         self._encryptor = encryptor
-        self._line = queue or SendQueue()
+        self._queue = queue or SendQueue()
         self._urgency = Urgency.PERSON
 
     @property
@@ -168,7 +168,7 @@ class EventSender:
 
     async def _with_rate_limit(self, call: Callable[[], Awaitable[T]]) -> T:
         # Rate limits are waited out, within bounds; urgent requests go first.
-        return await self._line.send(self._urgency, call, self._bounds)
+        return await self._queue.send(self._urgency, call, self._bounds)
 
 
 async def _request_with_reason(what: str, call: Call, seconds: float) -> Json:
@@ -307,9 +307,9 @@ class SendQueue:
         """Whether a queued request is under way."""
         self._last = -CALM_SECONDS
         """When a queued request last ended."""
-        self._patient: list[asyncio.Future[None]] = []
+        self._deferred: list[asyncio.Future[None]] = []
         """Callers with the lowest priority."""
-        self._bell: asyncio.TimerHandle | None = None
+        self._wakeup: asyncio.TimerHandle | None = None
 
     @property
     def is_free(self) -> bool:
@@ -354,7 +354,7 @@ class SendQueue:
         """Wait until the queue is calm."""
         while not self.is_calm:
             mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._patient.append(mine)
+            self._deferred.append(mine)
             self._call_next()
             await mine
 
@@ -372,12 +372,12 @@ class SendQueue:
             raise
 
     def _call_next(self) -> None:
-        if self._bell:
-            self._bell.cancel()
-            self._bell = None
+        if self._wakeup:
+            self._wakeup.cancel()
+            self._wakeup = None
         while self._waiting and self._waiting[0][2].done():
             heapq.heappop(self._waiting)
-        if self._served or not (self._waiting or self._patient):
+        if self._served or not (self._waiting or self._deferred):
             return
         left = (
             self._seconds_left()
@@ -385,14 +385,14 @@ class SendQueue:
             else max(self._seconds_left(), self._seconds_until_calm())
         )
         if left > 0:
-            self._bell = asyncio.get_running_loop().call_later(left, self._call_next)
+            self._wakeup = asyncio.get_running_loop().call_later(left, self._call_next)
             return
         if self._waiting:
             *_, following = heapq.heappop(self._waiting)
             self._served = True
             following.set_result(None)
             return
-        patient, self._patient = self._patient, []
+        patient, self._deferred = self._deferred, []
         for one in patient:
             if not one.done():
                 one.set_result(None)

@@ -74,7 +74,7 @@ class SyncLoop:
         decryptor: Decryptor = NO_DECRYPTOR,
         order: EventOrder | None = None,
     ) -> None:
-        self._client, self._rooms, self._bookmark, self._hear = (
+        self._client, self._rooms, self._bookmark, self._on_event = (
             client,
             rooms,
             bookmark,
@@ -82,8 +82,8 @@ class SyncLoop:
         )
         self._decryptor = decryptor
         self._order = order or EventOrder()
-        self._poll, self._grace, self._size = poll, grace, page
-        self._patience = backoff or Backoff()
+        self._poll, self._grace, self._page_size = poll, grace, page
+        self._backoff = backoff or Backoff()
         self._from_join: set[str] = set()
         """Rooms whose invitations are older than the bot's first start."""
 
@@ -129,7 +129,7 @@ class SyncLoop:
 
     async def _fetch(self, since: str, *, every_state: bool) -> SyncBatch:
         """Return the new events."""
-        news = _news_filter(self._size)
+        news = _news_filter(self._page_size)
         try:
             if every_state:
                 seconds = _ALL_STATE_SECONDS
@@ -193,7 +193,7 @@ class SyncLoop:
             clear = await self._retry("opening an event", opening)
             if clear is None:
                 return  # unreadable, or waiting for its key
-            await self._retry("taking an event", partial(self._hear, room, clear))
+            await self._retry("taking an event", partial(self._on_event, room, clear))
         self._decryptor.mark_handled(event)
 
     def _pending_works(self) -> Iterator[tuple[str, RoomWork]]:
@@ -221,7 +221,7 @@ class SyncLoop:
 
     async def _page(self, room: str, start: str, end: str) -> tuple[list[MatrixEvent], str]:
         # Not through nio, which would decrypt events and stop at one that it cannot decrypt.
-        wanted = {"from": start, "dir": "b", "limit": str(self._size)} | (
+        wanted = {"from": start, "dir": "b", "limit": str(self._page_size)} | (
             {"to": end} if end else {}
         )
         told = await json_answer(
@@ -233,7 +233,7 @@ class SyncLoop:
         ) else ""
 
     async def _retry(self, what: str, call: Callable[[], Awaitable[T]]) -> T:
-        return await self._patience.retry(what, call)
+        return await self._backoff.retry(what, call)
 
     async def _commit(self, token: str) -> None:
         async def move() -> None:
@@ -343,19 +343,19 @@ class RoomQueues:
         self._last: dict[str, asyncio.Task[None]] = {}
         """The end of each queue that is not empty."""
         self._committing: asyncio.Task[None] | None = None
-        self._under_way = 0
-        self._eased = asyncio.Event()
+        self._running = 0
+        self._has_room = asyncio.Event()
 
     async def enqueue(self, token: str, works: Iterable[tuple[str, RoomWork]]) -> None:
         """Start the work of each room; return at once unless too much is under way."""
-        while self._under_way >= _MAX_UNDER_WAY:
-            self._eased.clear()
-            await self._eased.wait()
+        while self._running >= _MAX_UNDER_WAY:
+            self._has_room.clear()
+            await self._has_room.wait()
         begun = [self._begin(room, work) for room, work in works]
         self._committing = self._tasks.create_task(self._finish(self._committing, begun, token))
 
     def _begin(self, room: str, work: RoomWork) -> asyncio.Task[None]:
-        self._under_way += 1
+        self._running += 1
         task = self._tasks.create_task(self._follow(self._last.get(room), work))
         self._last[room] = task
         task.add_done_callback(lambda done: self._ended(room, done))
@@ -378,5 +378,5 @@ class RoomQueues:
     def _ended(self, room: str, task: asyncio.Task[None]) -> None:
         if self._last.get(room) is task:
             del self._last[room]
-        self._under_way -= 1
-        self._eased.set()
+        self._running -= 1
+        self._has_room.set()

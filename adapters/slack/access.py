@@ -182,8 +182,8 @@ class WorkspaceMembers:
         self._client = client
         self._team = team
         self._monotonic = monotonic
-        self._holds = cache_seconds
-        self._patience = timeout
+        self._cache_seconds = cache_seconds
+        self._timeout = timeout
         self._asked: dict[str, _PendingPerson] = {}
 
     async def person(self, user: str, home: str = "") -> Person:
@@ -209,7 +209,7 @@ class WorkspaceMembers:
         if asked is None or asked.until < self._monotonic() or _has_failed(asked.answer):
             self._evict_expired()
             answer = asyncio.create_task(self._ask(user), name=f"who is {user}")
-            asked = _PendingPerson(answer, self._monotonic() + self._holds)
+            asked = _PendingPerson(answer, self._monotonic() + self._cache_seconds)
             self._asked[user] = asked
         # one of the waiting callers may be cancelled; the others still need the answer
         return await asyncio.shield(asked.answer)
@@ -217,7 +217,7 @@ class WorkspaceMembers:
     async def _ask(self, user: str) -> Person:
         try:
             with slack_errors(f"who {user} is"):
-                async with asyncio.timeout(self._patience):
+                async with asyncio.timeout(self._timeout):
                     told = await self._client.users_info(user=user)
         except Refused as refused:
             if error_code_behind(refused) not in _UNKNOWN_USER_ERRORS:

@@ -80,26 +80,26 @@ class AgentStatuses:
 
     def __init__(self, client: AsyncWebClient, background: BackgroundTasks) -> None:
         self._client = client
-        self._asides = background
+        self._background = background
         self._wanted: dict[str, AgentStatus] = {}
-        self._there = True
+        self._supported = True
         self._without: set[str] = set()
         """Channels of a kind that does not support a session status."""
 
     def show_for_card(self, thread: Thread, card: Card) -> None:
         """Show the status that follows from the card, in the background."""
         sign = agent_status_of(card)
-        if sign is None or not self._there or thread.channel in self._without:
+        if sign is None or not self._supported or thread.channel in self._without:
             return
         busy = thread.key in self._wanted
         self._wanted[thread.key] = sign
         if not busy:
-            self._asides.start("session status", lambda: self._keep_up(thread))
+            self._background.start("session status", lambda: self._keep_up(thread))
 
     async def _keep_up(self, thread: Thread) -> None:
         shown: AgentStatus | None = None
         try:
-            while self._there and (wanted := self._wanted[thread.key]) is not shown:
+            while self._supported and (wanted := self._wanted[thread.key]) is not shown:
                 await self._show(thread, wanted)
                 shown = wanted
         finally:
@@ -130,9 +130,9 @@ class AgentStatuses:
         )
 
     def _disable(self, why: str) -> None:
-        if self._there:
+        if self._supported:
             log.info("no session status in this workspace", extra={"data": {"why": why}})
-        self._there = False
+        self._supported = False
 
 
 def agent_status_of(card: Card) -> AgentStatus | None:
@@ -187,8 +187,8 @@ class SessionTitles:
     def __init__(self, client: AsyncWebClient, ledger: PostingLedger) -> None:
         self._client = client
         self._ledger = ledger
-        self._asides = BackgroundTasks()
-        self._there = True
+        self._background = BackgroundTasks()
+        self._supported = True
         self._under_way: set[str] = set()
 
     def set_from_card(self, thread: Thread, card: Card) -> None:
@@ -197,16 +197,16 @@ class SessionTitles:
         Other cards are ignored: only the status card carries the title.
         """
         title = cut(on_one_line(card.title), LONGEST_TITLE) if isinstance(card, StatusCard) else ""
-        if not title or not self._there or thread.key in self._under_way:
+        if not title or not self._supported or thread.key in self._under_way:
             return
         digest = hashlib.sha256(title.encode()).hexdigest()
         placed = self._ledger.find(thread, TITLE_KEY)
         if placed is None or placed.digest != digest:
             self._under_way.add(thread.key)
-            self._asides.start("a title", lambda: self._set_title(thread, title, digest))
+            self._background.start("a title", lambda: self._set_title(thread, title, digest))
 
     async def close(self) -> None:
-        await self._asides.close()
+        await self._background.close()
 
     async def _set_title(self, thread: Thread, title: str, digest: str) -> None:
         try:
@@ -218,7 +218,7 @@ class SessionTitles:
             )
         except SlackDenied as refusal:
             # if Slack does not know the session yet, the next card tries again
-            self._there = refusal.code in _SESSION_UNKNOWN_ERRORS
+            self._supported = refusal.code in _SESSION_UNKNOWN_ERRORS
             log.info("a session has no title here", extra={"data": {"why": refusal.code}})
         else:
             self._note(thread, digest)
@@ -249,12 +249,12 @@ MAX_REMEMBERED_CHANNELS = 1_000
 class SuggestedPrompts:
     def __init__(self, client: AsyncWebClient) -> None:
         self._client = client
-        self._there = True
+        self._supported = True
         self._suggested: dict[str, None] = {}
 
     async def suggest(self, channel: str) -> None:
         """Set the suggested prompts in a one-to-one conversation with the bot."""
-        if not self._there or channel in self._suggested:
+        if not self._supported or channel in self._suggested:
             return
         self._suggested[channel] = None
         while len(self._suggested) > MAX_REMEMBERED_CHANNELS:
@@ -269,5 +269,5 @@ class SuggestedPrompts:
                 ),
             )
         except Refused as refused:
-            self._there = False
+            self._supported = False
             log.info("no suggested prompts here", extra={"data": {"why": refused.reason}})

@@ -58,15 +58,15 @@ class SlackChat:
         now: Callable[[], float] = monotonic,
     ) -> None:
         self._between_edits, self._notice, self._now = between_edits, notice, now
-        self._several = several_repositories
+        self._several_repositories = several_repositories
         self._access = access
         self._folder = folder
         self._places = frozenset(places)
         self._shared = frozenset(shared)
         self._may_ask = may_ask
-        self._rhythm = rhythm or SocketTiming()
+        self._timing = rhythm or SocketTiming()
         self._turns = turns or WriteTurns(burst=CHANNEL_BURST, seconds=1.0)
-        self._us: Identity | None = None
+        self._identity: Identity | None = None
         self.health = ConnectionHealth(by_socket=access.by_socket)
 
     async def __aenter__(self) -> Self:
@@ -75,8 +75,8 @@ class SlackChat:
         self._session = session_for(self._access)
         try:
             self._client = new_client(self._access, self._session)
-            self._screens = PersonalViews(self._client, self.health, notice=self._notice)
-            self._named = SessionTitles(self._client, self._ledger)
+            self._views = PersonalViews(self._client, self.health, notice=self._notice)
+            self._titles = SessionTitles(self._client, self._ledger)
             self._gateway = SlackGateway(
                 self._client,
                 self._ledger,
@@ -84,7 +84,7 @@ class SlackChat:
                 supported_blocks=await asyncio.to_thread(
                     SupportedBlocks, self._folder / "refused.json"
                 ),
-                screens=self._screens,
+                screens=self._views,
                 edit_interval=self._between_edits,
                 now=self._now,
             )
@@ -102,8 +102,8 @@ class SlackChat:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self._screens.close()
-        await self._named.close()
+        await self._views.close()
+        await self._titles.close()
         await self._gateway.close()
         await self._session.close()
 
@@ -132,7 +132,7 @@ class SlackChat:
 
     async def show(self, thread: Thread, card: Card) -> None:
         await self._gateway.show(thread, card)
-        self._named.set_from_card(thread, card)
+        self._titles.set_from_card(thread, card)
 
     async def open(self, thread: Thread, card: Card) -> Thread:
         return await self._gateway.open(thread, card)
@@ -151,17 +151,17 @@ class SlackChat:
             people,
             deliver,
             now=lambda: datetime.now(UTC),
-            screens=self._screens,
+            screens=self._views,
             form_requests=FormRequests(self._gateway.open, deliver),
             marks=seen,
             shared=SharedChannels(self._shared),
             known=PayloadContext(
                 questions=self._ledger.questions,
-                settings=self._screens.home.settings,
+                settings=self._views.home.settings,
                 at_work_in=self._ledger.has_cards,
                 unseen=self._unseen,
                 channels=tuple(self._channels(us)),
-                several_repositories=self._several,
+                several_repositories=self._several_repositories,
             ),
             on_talk=self._gateway.note_talk,
             attachments=Attachments((files.fetch, earlier.fetch), self._may_ask),
@@ -180,7 +180,7 @@ class SlackChat:
             self._access.app_token,
             reception.app,
             on_gap=missed.note_gap,
-            timing=self._rhythm,
+            timing=self._timing,
             health=self.health,
         )
 
@@ -189,7 +189,7 @@ class SlackChat:
         pause = 1.0
         while True:
             try:
-                return self._us or await self._connect()
+                return self._identity or await self._connect()
             except Unavailable as trouble:
                 log.warning("Slack is not there yet", extra={"data": {"why": trouble.reason}})
                 await asyncio.sleep(max(pause, trouble.retry_after or 0))
@@ -197,7 +197,7 @@ class SlackChat:
 
     async def _connect(self) -> Identity:
         us = await check_installation(self._client, self._access, self._places)
-        self._us = us
+        self._identity = us
         return us
 
     def _channels(self, us: Identity) -> list[str]:

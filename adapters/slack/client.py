@@ -295,18 +295,18 @@ class BackgroundTasks:
     """Runs work in the background; `close` cancels all of it."""
 
     def __init__(self) -> None:
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self, what: str, work: Callable[[], Awaitable[None]]) -> None:
         """Start work in the background. `what` names it in the log if it fails."""
         task = asyncio.create_task(_run_logged(what, work))
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def close(self) -> None:
-        for task in self._under_way:
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._under_way, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
 async def _run_logged(what: str, work: Callable[[], Awaitable[None]]) -> None:

@@ -95,7 +95,7 @@ class SocketMode:
         self._app_token = app_token
         self._app = app
         self._on_gap = on_gap
-        self._rhythm = timing or SocketTiming()
+        self._timing = timing or SocketTiming()
         self._health = health or ConnectionHealth()
         self._proof: float | None = None
         """When Slack was last known to be connected."""
@@ -105,7 +105,7 @@ class SocketMode:
     async def listen(self) -> None:
         """Listen until cancelled. Raises Refused as soon as Slack no longer accepts the app."""
         while True:
-            line = SocketConnection(self._client, self._app_token, self._app, self._rhythm)
+            line = SocketConnection(self._client, self._app_token, self._app, self._timing)
             try:
                 await self._serve(line)
             finally:
@@ -132,15 +132,15 @@ class SocketMode:
     async def _watch(self, connection: SocketConnection) -> None:
         # The library retries a dead address for ever; without an address it asks for a new one.
         last = given_up = monotonic()
-        while monotonic() - last < self._rhythm.rebuild:
-            await asyncio.sleep(self._rhythm.look)
+        while monotonic() - last < self._timing.rebuild:
+            await asyncio.sleep(self._timing.look)
             self.connected = await connection.is_connected()
             if self.connected:
                 last = given_up = monotonic()
                 await self._note_connection(connection)
                 continue
             self._lost()
-            if monotonic() - given_up > self._rhythm.dead_url:
+            if monotonic() - given_up > self._timing.dead_url:
                 given_up = monotonic()
                 connection.wss_uri = None
 
@@ -155,7 +155,7 @@ class SocketMode:
         if epoch != self._epoch:
             self._epoch = epoch
             log.info("connected to Slack", extra={"data": {"epoch": epoch}})
-            since = missed_since(self._proof, time(), self._rhythm.gap)
+            since = missed_since(self._proof, time(), self._timing.gap)
             if since is not None:
                 self._on_gap(since)
             self._proof = time()
@@ -164,8 +164,8 @@ class SocketMode:
     async def _keep_alive(self) -> None:
         # Sockets that had silently stopped delivering events came back to life with any API call.
         failed = 0
-        while failed < self._rhythm.failures:
-            await asyncio.sleep(self._rhythm.keep_alive)
+        while failed < self._timing.failures:
+            await asyncio.sleep(self._timing.keep_alive)
             try:
                 with slack_errors("keeping in touch"):
                     await self._client.auth_test()
@@ -189,7 +189,7 @@ class SocketConnection(SocketModeClient):
             ping_interval=timing.ping,
         )
         self._app = app
-        self._rhythm = timing
+        self._timing = timing
         self._handling: set[asyncio.Task[None]] = set()
         self.refused: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.socket_mode_request_listeners.append(self._handle_request)
@@ -222,7 +222,7 @@ class SocketConnection(SocketModeClient):
             )
         if message.get("reason") == "too_many_websockets":
             log.warning("too many connections: does another bot run with the same app token?")
-            await asyncio.sleep(self._rhythm.ping)
+            await asyncio.sleep(self._timing.ping)
         await super().run_message_listeners(message, raw_message)
 
     async def end(self) -> None:
@@ -230,7 +230,7 @@ class SocketConnection(SocketModeClient):
         own = (self.message_receiver, self.current_session_monitor, self.message_processor)
         await _end_tasks(task for task in own if task)
         if self._handling:
-            await asyncio.wait(self._handling, timeout=self._rhythm.draining)
+            await asyncio.wait(self._handling, timeout=self._timing.draining)
             await _end_tasks(self._handling)
         with suppress(TimeoutError):  # the other side may not respond
             async with asyncio.timeout(_GOODBYE_SECONDS):

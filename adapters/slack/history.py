@@ -75,12 +75,12 @@ class MissedMessages:
         self._wall = wall
         self._every = every
         self._page = page
-        self._woken = asyncio.Event()
+        self._wakeup = asyncio.Event()
 
     def note_gap(self, when: float) -> None:
         """Record that messages after `when` may have been missed, and start catching up."""
         self._seen.rewind(when)
-        self._woken.set()
+        self._wakeup.set()
 
     async def run(self) -> None:
         """Catch up at the start, after every gap and after every message that could not be accepted, until cancelled."""
@@ -88,7 +88,7 @@ class MissedMessages:
         self._seen.begin((*self._channels, *theirs), self._wall())
         try:
             while True:
-                self._woken.clear()
+                self._wakeup.clear()
                 await self.catch_up()
                 self._save()
                 await self._pause()
@@ -175,7 +175,7 @@ class MissedMessages:
     async def _pause(self) -> None:
         try:
             async with asyncio.timeout(self._every):
-                await self._woken.wait()
+                await self._wakeup.wait()
         except TimeoutError:
             return
 

@@ -99,12 +99,12 @@ class SlackReceiver:
         self._deliver = deliver
         self._now = now
         self._screens = screens
-        self._wishes = form_requests
-        self._seen = marks
+        self._form_requests = form_requests
+        self._marks = marks
         self._shared = shared or SharedChannels()
         self._known = known or PayloadContext()
-        self._talked = on_talk
-        self._brought = attachments or Attachments()
+        self._on_talk = on_talk
+        self._attachments = attachments or Attachments()
         self._turns: dict[str, _ThreadTurn] = {}
         self._opening: set[asyncio.Task[None]] = set()
         # everything is answered in before_authorize, before Bolt would look up the sender or search listeners: its own
@@ -130,7 +130,7 @@ class SlackReceiver:
                 ):
                     log.debug("an edit where the bot is not at work")
                 case Delivery() as delivery:
-                    self._talked(delivery.thread)
+                    self._on_talk(delivery.thread)
                     return await self._process_in_order(delivery)
                 case IncompleteForm(errors=errors):
                     return _form_errors(errors)
@@ -139,7 +139,7 @@ class SlackReceiver:
                     level = logging.DEBUG if message_key(body) else logging.INFO
                     log.log(level, "nothing for the bot", extra={"data": {"why": why}})
                     if talked:
-                        self._talked(talked)
+                        self._on_talk(talked)
                 case looking:
                     self._screens.handle_screen_event(looking)
         return {}
@@ -151,7 +151,7 @@ class SlackReceiver:
         for opening in self._opening:
             opening.cancel()
         await asyncio.gather(*self._opening, return_exceptions=True)
-        await self._wishes.close()
+        await self._form_requests.close()
         await self._people.close()
 
     async def _receive(
@@ -169,9 +169,9 @@ class SlackReceiver:
 
     def _mark_context(self, body: Payload) -> AbstractContextManager[None]:
         message = message_key(body)
-        if self._seen is None or message is None:
+        if self._marks is None or message is None:
             return nullcontext()
-        return self._seen.processing(*message)
+        return self._marks.processing(*message)
 
     async def _process_in_order(self, delivery: Delivery) -> Ack:
         # Deliveries of one thread are processed in order of arrival, however long the look-up of a person takes.
@@ -191,7 +191,7 @@ class SlackReceiver:
         self._screens.finish(delivery, accepted=let)
         if isinstance(delivery.what, FormRequest):
             errors = (
-                await self._wishes.begin(delivery, delivery.what, by)
+                await self._form_requests.begin(delivery, delivery.what, by)
                 if let
                 else wrong_channel_error()
             )
@@ -206,7 +206,7 @@ class SlackReceiver:
         event = delivery.event(by)
         if not isinstance(event, Said):
             return event
-        files = await self._brought.fetch_all(delivery, by)
+        files = await self._attachments.fetch_all(delivery, by)
         ts = delivery.what.ts if isinstance(delivery.what, Talk) else ""
         unseen = self._known.unseen(delivery.thread, ts) if ts else ()
         return event.model_copy(update={"files": files, "unseen": unseen})
@@ -367,8 +367,8 @@ class FormRequests:
     ) -> None:
         self._open = open_
         self._deliver = deliver
-        self._patience = timeout
-        self._beginning: dict[str, asyncio.Task[bool]] = {}
+        self._timeout = timeout
+        self._starting: dict[str, asyncio.Task[bool]] = {}
 
     async def begin(
         self, delivery: Delivery, request: FormRequest, by: Person
@@ -379,12 +379,12 @@ class FormRequests:
         The form holds the only copy of the text, so it is not closed before the text is on disk. After a time-out the
         next try joins the work under way.
         """
-        task = self._beginning.get(request.form)
+        task = self._starting.get(request.form)
         if task is None or (task.done() and _has_failed(task)):
             task = asyncio.create_task(self._begin(delivery, request, by), name="slack: a wish")
             self._remember(request.form, task)
         try:
-            async with asyncio.timeout(self._patience):
+            async with asyncio.timeout(self._timeout):
                 taken = await asyncio.shield(task)
         except TimeoutError:
             return {forms.WHAT: _SEND_AGAIN}
@@ -394,9 +394,9 @@ class FormRequests:
         return {} if taken else wrong_channel_error()
 
     async def close(self) -> None:
-        for task in self._beginning.values():
+        for task in self._starting.values():
             task.cancel()
-        await asyncio.gather(*self._beginning.values(), return_exceptions=True)
+        await asyncio.gather(*self._starting.values(), return_exceptions=True)
 
     async def _begin(self, delivery: Delivery, request: FormRequest, by: Person) -> bool:
         title = cut(on_one_line(request.text.partition("\n")[0]), _LONGEST_TITLE) or "A feature"
@@ -408,10 +408,10 @@ class FormRequests:
 
     def _remember(self, form: str, task: asyncio.Task[bool]) -> None:
         # A form submitted twice, before or after the first was finished, creates only one thread.
-        self._beginning[form] = task
-        old = [name for name, one in self._beginning.items() if one.done() and name != form]
-        for name in old[: max(0, len(self._beginning) - MAX_FORMS)]:
-            del self._beginning[name]
+        self._starting[form] = task
+        old = [name for name, one in self._starting.items() if one.done() and name != form]
+        for name in old[: max(0, len(self._starting) - MAX_FORMS)]:
+            del self._starting[name]
 
 
 def _event_of(delivery: Delivery, request: FormRequest, by: Person) -> Said | Commanded:

@@ -68,25 +68,25 @@ class SlackGateway:
         self._ledger = ledger
         self._turns = turns
         self._draw = draw
-        self._takes = supported_blocks or SupportedBlocks()
+        self._supported_blocks = supported_blocks or SupportedBlocks()
         self._screens = screens
         self._links = WorkspaceLinks(client)
         self._messages = Messages(client)
         self._threads = ThreadStarter(self._messages, ledger)
         self._documents = DocumentFiles(client, ledger)
-        self._asides = BackgroundTasks()
-        self._native = AgentStatuses(client, self._asides)
-        self._behind = StatusReposts(repost_interval, now)
-        self._later = StatusThrottle(self._asides, edit_interval, now)
+        self._background = BackgroundTasks()
+        self._agent_statuses = AgentStatuses(client, self._background)
+        self._reposts = StatusReposts(repost_interval, now)
+        self._throttle = StatusThrottle(self._background, edit_interval, now)
 
     async def close(self) -> None:
         """Cancel the background work."""
-        await self._asides.close()
+        await self._background.close()
 
     def note_talk(self, thread: Thread) -> None:
         """Record that somebody wrote in the thread. Threads without a card of the bot are ignored."""
         if self._ledger.has_cards(thread):
-            self._behind.note_talk(thread)
+            self._reposts.note_talk(thread)
 
     async def show(self, thread: Thread, card: Card) -> None:
         """Show the card; return when it is posted, or scheduled to be in a moment.
@@ -96,15 +96,15 @@ class SlackGateway:
         if not thread.root:
             raise Refused("A card belongs into a thread.", "Mention the bot in a message.")
         if isinstance(card, ReceivedCard) and self._ledger.find(thread, card.key) is None:
-            self._asides.start("reaction", lambda: self.react(thread))
-            self._native.show_for_card(thread, card)
-        if self._later.delay(thread, card, lambda: self._show_delayed(thread, card.key)):
-            self._native.show_for_card(thread, card)
+            self._background.start("reaction", lambda: self.react(thread))
+            self._agent_statuses.show_for_card(thread, card)
+        if self._throttle.delay(thread, card, lambda: self._show_delayed(thread, card.key)):
+            self._agent_statuses.show_for_card(thread, card)
             return
         if self._is_known_shown(thread, card) and not isinstance(card, DocumentCard):
             if isinstance(card, StatusCard):
                 # Slack removes the status if it is not repeated for an hour
-                self._native.show_for_card(thread, card)
+                self._agent_statuses.show_for_card(thread, card)
             return
         problem = ""
         async with self._turns.turn(thread.place, urgency_of(card)):
@@ -112,7 +112,7 @@ class SlackGateway:
             if isinstance(card, DocumentCard):
                 problem = await self._documents.attach(thread, card)
         if changed:
-            self._native.show_for_card(thread, card)
+            self._agent_statuses.show_for_card(thread, card)
         if problem:
             await self.show(thread, _files_refused_card(problem))
 
@@ -131,7 +131,7 @@ class SlackGateway:
     async def _show_delayed(self, thread: Thread, key: str) -> None:
         # The card is fetched only when it is its turn, so that it overwrites nothing newer.
         async with self._turns.turn(thread.place, Urgency.STATUS):
-            card = self._later.pop_waiting(thread, key)
+            card = self._throttle.pop_waiting(thread, key)
             if card is not None:
                 await self._ensure_shown(thread, card)
 
@@ -161,7 +161,9 @@ class SlackGateway:
 
     async def _drawing(self, thread: Thread, card: Card) -> CardDrawing:
         site = await self._links.site_for(card)
-        return CardDrawing(partial(self._draw, card, site), self._takes, thread.workspace)
+        return CardDrawing(
+            partial(self._draw, card, site), self._supported_blocks, thread.workspace
+        )
 
     def _record_whisper(self, thread: Thread, card: Card) -> None:
         # A private message cannot be looked for in Slack. With a full disk it may be posted twice, after a restart.
@@ -202,12 +204,12 @@ class SlackGateway:
             there, spare = await self._find_messages(placed)
         if there and there.get(0) not in placed.messages:
             # an earlier try posted it, but its answer was lost
-            self._behind.note_posted(thread, card)
-        elif self._behind.needs_repost(thread, card):
+            self._reposts.note_posted(thread, card)
+        elif self._reposts.needs_repost(thread, card):
             spare += there.values()
             there = {}
         await self._post(placed, card, there, spare, written=written)
-        self._later.note_shown(thread, card)
+        self._throttle.note_shown(thread, card)
         return True
 
     def _ledger_entry(self, thread: Thread, card: Card) -> tuple[PlacedCard, bool]:
@@ -254,7 +256,7 @@ class SlackGateway:
             if written and len(stand) < len(drawing):
                 placed = self._ledger.record_partial(placed, *stand)
         if anew:
-            self._behind.note_posted(placed.thread, card)
+            self._reposts.note_posted(placed.thread, card)
         for ts in (*spare, *there.values()):
             await self._messages.delete(placed.thread, ts)
         if written:
@@ -394,17 +396,17 @@ class StatusReposts:
     def __init__(self, every: float, now: Callable[[], float]) -> None:
         self._every = every
         self._now = now
-        self._talks: Counter[str] = Counter()
+        self._talk_counts: Counter[str] = Counter()
         self._posted: dict[tuple[str, str], tuple[int, float]] = {}
 
     def note_talk(self, thread: Thread) -> None:
         """Record that somebody wrote in the thread."""
-        self._talks[thread.key] += 1
+        self._talk_counts[thread.key] += 1
 
     def note_posted(self, thread: Thread, card: Card) -> None:
         """Record that the card is now at the end of its thread."""
         if isinstance(card, StatusCard):
-            self._posted[thread.key, card.key] = (self._talks[thread.key], self._now())
+            self._posted[thread.key, card.key] = (self._talk_counts[thread.key], self._now())
 
     def needs_repost(self, thread: Thread, card: Card) -> bool:
         if not isinstance(card, StatusCard):
@@ -412,4 +414,4 @@ class StatusReposts:
         if card.anew:
             return True
         talks, at = self._posted.get((thread.key, card.key), (0, float("-inf")))
-        return self._talks[thread.key] > talks and self._now() - at >= self._every
+        return self._talk_counts[thread.key] > talks and self._now() - at >= self._every

@@ -90,7 +90,7 @@ class HomeTab:
         self._facts = facts
         self._seconds = notice
         self._pages: dict[str, _HomePage] = {}
-        self._asides = BackgroundTasks()
+        self._background = BackgroundTasks()
 
     async def show(self, user: str, card: HomeCard, site: Site | None) -> None:
         """Show the card on the user's home tab; return once it is visible.
@@ -108,7 +108,7 @@ class HomeTab:
         page.noticed += 1
         number = page.noticed
         await self._publish(user, page)
-        self._asides.start("an old notice", lambda: self._forget(user, page, number))
+        self._background.start("an old notice", lambda: self._forget(user, page, number))
 
     async def show_barred(self, user: str) -> None:
         """Show the home tab of a user without permissions."""
@@ -121,14 +121,14 @@ class HomeTab:
         page = self._page(user)
         if page.notice:
             page.notice = None
-            self._asides.start("an old notice", lambda: self._publish(user, page))
+            self._background.start("an old notice", lambda: self._publish(user, page))
 
     def settings(self, user: str) -> SettingsFacts:
         page = self._pages.get(user)
         return page.card.settings if page and page.card else ()
 
     async def close(self) -> None:
-        await self._asides.close()
+        await self._background.close()
 
     def _page(self, user: str) -> _HomePage:
         page = self._pages.pop(user, None) or _HomePage()
@@ -212,7 +212,7 @@ class PersonalViews:
         self.home = HomeTab(client, facts=self.health.facts, notice=notice)
         self._windows = Windows(client)
         self._prompts = SuggestedPrompts(client)
-        self._asides = BackgroundTasks()
+        self._background = BackgroundTasks()
 
     async def show(self, thread: Thread, user: str, card: Card, site: Site | None) -> bool:
         """Show a card to one person outside of threads. Return False if it belongs into the thread instead."""
@@ -240,30 +240,30 @@ class PersonalViews:
         if accepted:
             return
         if isinstance(delivery.what, HomeVisit):
-            self._asides.start("a barred home", lambda: self.home.show_barred(delivery.user))
+            self._background.start("a barred home", lambda: self.home.show_barred(delivery.user))
         else:
-            self._asides.start(
+            self._background.start(
                 "a word", lambda: self._windows.show_fallback(delivery.id, _NOT_ALLOWED)
             )
 
     def fail(self, delivery: Delivery) -> None:
         """Say in the window that the press could not be accepted, because Slack does not deliver a press again."""
-        self._asides.start("a word", lambda: self._windows.show_fallback(delivery.id, _NOT_NOW))
+        self._background.start("a word", lambda: self._windows.show_fallback(delivery.id, _NOT_NOW))
 
     def handle_screen_event(self, meaning: ScreenEvent) -> None:
         """Handle a screen event in the background."""
         match meaning:
             case PageTurned(view=view, page=page):
-                self._asides.start("another page", lambda: self._windows.turn_page(view, page))
+                self._background.start("another page", lambda: self._windows.turn_page(view, page))
             case WindowClosed(view=view):
                 self._windows.forget(view)
             case MessagesTabOpened(channel=channel):
-                self._asides.start("prompts", lambda: self._prompts.suggest(channel))
+                self._background.start("prompts", lambda: self._prompts.suggest(channel))
             case _:
                 assert_never(meaning)
 
     async def close(self) -> None:
-        await self._asides.close()
+        await self._background.close()
         await self.home.close()
         await self._windows.close()
 

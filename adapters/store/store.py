@@ -45,15 +45,15 @@ class JournalStore:
         self._disk = disk or Disk()
         self._folder = SessionFolder(home, self._disk, now)
         self._lock = threading.RLock()
-        self._kept: dict[str, SavedRecord] = {}
+        self._records: dict[str, SavedRecord] = {}
         self._index: SessionIndex | None = None
-        self._unnoted: set[str] = set()
-        self._told: dict[str, None] = {}
+        self._not_indexed: set[str] = set()
+        self._reported: dict[str, None] = {}
         self._background = BackgroundWork(self._export_and_release, self._write_index, export_delay)
 
     @property
     def broken(self) -> tuple[str, ...]:
-        return tuple(self._told)
+        return tuple(self._reported)
 
     def load(self) -> list[Record]:
         with self._lock, self._plainly():
@@ -87,7 +87,7 @@ class JournalStore:
         session_id = record.session.id
         with self._lock, self._plainly():
             # removed from memory first, so that after a failure it is read from disk again
-            kept = self._kept.pop(session_id, None)
+            kept = self._records.pop(session_id, None)
             if kept is None or (
                 kept.path.parent == self._folder.finished and not record.session.over
             ):
@@ -104,8 +104,8 @@ class JournalStore:
         self._background.close()
 
     def _keep(self, session_id: str, kept: SavedRecord) -> None:
-        self._kept[session_id] = kept
-        self._unnoted.add(session_id)
+        self._records[session_id] = kept
+        self._not_indexed.add(session_id)
         self._background.request(session_id)
 
     def _open_journal(self, session: Session) -> SavedRecord:
@@ -166,22 +166,22 @@ class JournalStore:
         self._index = None
 
     def _report(self, sentence: str) -> None:
-        self._told[sentence] = None
+        self._reported[sentence] = None
 
     def _updated_index(self) -> SessionIndex:
         """Return the index, after adding what is missing in it."""
         while (index := self._index) is None:
             self._index = SessionIndex(self._folder, self._disk)
-            self._unnoted.update(self._kept)
+            self._not_indexed.update(self._records)
             # a broken journal may be found here; then the loop reads the index again, without it
             self._note_missing(self._index)
-        for session_id in self._unnoted & self._kept.keys():
-            index.update(self._kept[session_id].parts.session())
-        self._unnoted.clear()
+        for session_id in self._not_indexed & self._records.keys():
+            index.update(self._records[session_id].parts.session())
+        self._not_indexed.clear()
         return index
 
     def _note_missing(self, index: SessionIndex) -> None:
-        in_memory = {file_name(session_id) for session_id in self._kept}
+        in_memory = {file_name(session_id) for session_id in self._records}
         for name in sorted(index.missing() - in_memory):
             for directory in (self._folder.unfinished, self._folder.finished):
                 path = directory / (name + JOURNAL)
@@ -192,17 +192,17 @@ class JournalStore:
     def _export_and_release(self, session_id: str) -> None:
         """In the background: export the session, and drop it from memory if it is over."""
         with self._lock:
-            kept = self._kept.get(session_id)
+            kept = self._records.get(session_id)
             if kept is None:
                 return
             saves, session = kept.saves, kept.parts.session()
         self._export(session)
         with self._lock:
-            if kept.done and self._kept.get(session_id) is kept and kept.saves == saves:
+            if kept.done and self._records.get(session_id) is kept and kept.saves == saves:
                 if self._index:
                     self._index.update(session)
                 self._folder.finish(kept.path)
-                del self._kept[session_id]
+                del self._records[session_id]
 
     def _export(self, session: Session) -> None:
         path = self._folder.export(session.id)

@@ -45,10 +45,10 @@ class DialogWatcher:
         self._screens = screens
         self._keyboard = keyboard
         self._activity = PaneActivity(server)
-        self._people = PaneViewers(server)
+        self._viewers = PaneViewers(server)
         self._watch = watch
         self._mask = mask
-        self._answering: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._answer_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def handle_notification(self, line: str) -> None:
         """Handle a notification line of tmux."""
@@ -77,7 +77,7 @@ class DialogWatcher:
 
     async def is_watched(self, run: str) -> bool:
         """Whether a person is attached to the session."""
-        return await self._people.is_attached(run)
+        return await self._viewers.is_attached(run)
 
     async def current_dialog(self, spool: Spool) -> Dialog | None:
         """Return the dialog on the screen at this moment, or None."""
@@ -87,13 +87,13 @@ class DialogWatcher:
 
     async def answer(self, spool: Spool, dialog: Dialog, option: str) -> bool:
         """Type the answer if that dialog is still shown; return whether the screen has changed since."""
-        async with self._answering.setdefault(spool.path.name, asyncio.Lock()):
+        async with self._answer_locks.setdefault(spool.path.name, asyncio.Lock()):
             await self._listing.refresh()
             look = await self._look(spool)
             if not look.pane_id:
                 raise NotRunning
             standing = _same_dialog(look, dialog)
-            if await self._people.is_typing(spool.path.name):
+            if await self._viewers.is_typing(spool.path.name):
                 raise Refused(
                     "Somebody is typing in that pane.",
                     "Answer there, or wait a moment and press again.",
@@ -241,8 +241,8 @@ class DialogTracker:
         self._clock = clock
         self._before = ScreenLook()
         self._since = self._announced = clock()
-        self._told: Dialog | None = None
-        self._stands: Dialog | None = None
+        self._reported: Dialog | None = None
+        self._standing_dialog: Dialog | None = None
         self.hurries = True
 
     def add_look(self, look: ScreenLook) -> bool:
@@ -253,14 +253,14 @@ class DialogTracker:
         changed = (before.hint, before.text) != (look.hint, look.text)
         self._since = self._clock() if changed else self._since
         agreed = _id(before.dialog) == _id(look.dialog)
-        told = look.announced is not None and _id(look.announced) == _id(self._told)
+        told = look.announced is not None and _id(look.announced) == _id(self._reported)
         over = told and before.text != look.text
         waited = self._clock() - self._since >= self._pace.no_options
         stale = look.announced is not None and not told and self._is_stale(look, before)
         if over:
-            self._stands = None
+            self._standing_dialog = None
         elif agreed:
-            self._stands = look.dialog or (look.announced if told or waited else None)
+            self._standing_dialog = look.dialog or (look.announced if told or waited else None)
         self.hurries = not agreed or (look.announced is not None and not told)
         return over or stale or (agreed and look.dialog is not None)
 
@@ -272,11 +272,11 @@ class DialogTracker:
 
     @property
     def has_news(self) -> bool:
-        return _id(self._stands) != _id(self._told)
+        return _id(self._standing_dialog) != _id(self._reported)
 
     def take_news(self) -> Dialog | None:
-        self._told = self._stands
-        return self._told
+        self._reported = self._standing_dialog
+        return self._reported
 
 
 def _id(dialog: Dialog | None) -> str:

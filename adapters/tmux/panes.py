@@ -65,8 +65,8 @@ class TmuxPanes:
         self._pipe = OutputPipes(self._server)
         self._screens = PaneScreens(self._server, home, mask)
         self._keyboard = Keyboard(self._server, self._watch, patience)
-        self._last = PaneTeardown(self._server, self._listing, self._screens, grace)
-        self._asking = DialogWatcher(
+        self._teardown = PaneTeardown(self._server, self._listing, self._screens, grace)
+        self._dialogs = DialogWatcher(
             self._listing, self._screens, self._keyboard, self._server, self._watch, mask, pace
         )
         self._attach = attach_command(socket_name, environment)
@@ -135,7 +135,7 @@ class TmuxPanes:
                         spool.mark_stopped()
             finally:
                 # neither a full disk nor an agent that has damaged its folder keeps processes alive
-                left = await self._last.tear_down(spool)
+                left = await self._teardown.tear_down(spool)
             return left
 
     async def tail(self, name: str, lines: int) -> str:
@@ -152,17 +152,17 @@ class TmuxPanes:
         if listed is None or not KnownProcess(listed.pid).is_alive:
             raise NotRunning
         await self._keyboard.wait_until_ready(spool, text)
-        if await self._asking.current_dialog(spool) is not None:
+        if await self._dialogs.current_dialog(spool) is not None:
             raise Refused("The program in the pane asks something.", "Answer it first.")
         await self._keyboard.paste(listed.pane_id, spool, text)
 
     def dialogs(self, name: str) -> AsyncGenerator[Dialog | None]:
         """Yield what the program in the pane asks, and None once it no longer asks, without end."""
-        return self._asking.watch(self._spool(name))
+        return self._dialogs.watch(self._spool(name))
 
     async def answer(self, name: str, dialog: Dialog, option: str) -> bool:
         """Type the answer if that dialog is still shown; return whether the screen has changed since."""
-        return await self._asking.answer(self._spool(name), dialog, option)
+        return await self._dialogs.answer(self._spool(name), dialog, option)
 
     def attach(self, name: str) -> str:
         """Return the command with which a person attaches to the pane."""
@@ -170,7 +170,7 @@ class TmuxPanes:
 
     async def watched(self, name: str) -> bool:
         """Whether a person is attached to the session."""
-        return await self._asking.is_watched(run_name(name))
+        return await self._dialogs.is_watched(run_name(name))
 
     def notebook(self, name: str) -> str:
         return str(self._spool(run_name(name)).path / NOTEBOOK)
@@ -196,7 +196,7 @@ class TmuxPanes:
         """
         path = self._screens.transcript(run_name(name))
         async with self._run_lock(name):
-            await self._last.tear_down(self._spool(name))
+            await self._teardown.tear_down(self._spool(name))
             if not path.exists():
                 await asyncio.to_thread(self._screens.write, name, "")
         return str(path)
@@ -269,7 +269,7 @@ class TmuxPanes:
         return with_report(spool, RunEnd(outcome=outcome, source=source))
 
     def _on_notification(self, news: str) -> None:
-        self._asking.handle_notification(news)
+        self._dialogs.handle_notification(news)
         if news.startswith("%unlinked-window-close"):
             self._on_change()
 

@@ -67,8 +67,8 @@ class TmuxServer:
         self._socket_name = socket_name
         self._cwd = cwd
         self._environment = dict(environment)
-        self._heard = on_notification
-        self._lost = on_lost
+        self._on_notification = on_notification
+        self._on_lost = on_lost
         self._client: ControlClient | None = None
         self._connecting = asyncio.Lock()
         self._always: list[tuple[str, ...]] = []
@@ -158,8 +158,8 @@ class TmuxServer:
             BOT_SESSION,
             self._environment,
             self._cwd,
-            on_notification=self._heard,
-            on_lost=self._lost,
+            on_notification=self._on_notification,
+            on_lost=self._on_lost,
         )
         self._client = client
         try:

@@ -58,7 +58,7 @@ class ChosenLlm:
         self._formats = JsonFormats()
         self._windows = Windows(clock)
         self._clock = clock
-        self._let_alone: dict[tuple[str, ...], tuple[float, Unavailable]] = {}
+        self._rate_limited: dict[tuple[str, ...], tuple[float, Unavailable]] = {}
         """Endpoints that asked for a long wait: the time until then, and the error they gave."""
 
     async def complete(self, system: str, data: str, *, schema: dict[str, object] | None) -> Reply:
@@ -71,7 +71,7 @@ class ChosenLlm:
             reply = await self._create_llm(settings).complete(system, data, schema=schema)
         except Unavailable as trouble:
             if (trouble.retry_after or 0) > LONGEST_REPORTED_WAIT:
-                self._let_alone[whom] = (self._clock() + (trouble.retry_after or 0), trouble)
+                self._rate_limited[whom] = (self._clock() + (trouble.retry_after or 0), trouble)
                 self._raise_if_rate_limited(whom)
             raise
         self._windows.learn(_model_key(settings), reply.context_window)
@@ -99,7 +99,7 @@ class ChosenLlm:
 
         The reported wait is at most LONGEST_REPORTED_WAIT, so that changed settings take effect soon.
         """
-        until, trouble = self._let_alone.get(endpoint, (0.0, None))
+        until, trouble = self._rate_limited.get(endpoint, (0.0, None))
         left = until - self._clock()
         if trouble and left > 0:
             raise Unavailable(
@@ -205,7 +205,7 @@ class EnvPreferences:
     ) -> None:
         self._current = current
         self._environ = environ
-        self._also = start_env_file.absolute()
+        self._start_env_file = start_env_file.absolute()
 
     def model(self) -> ModelChoice:
         try:
@@ -255,8 +255,10 @@ class EnvPreferences:
         for name in (_URL, _MODEL):
             if name in there:
                 raise Refused(f"{name} is set in the bot's environment.", "Change it there.")
-            if self._also.resolve() != file.resolve() and _is_set_in(self._also, name):
-                raise Refused(f"{name} is set in {self._also}.", "Change it there.")
+            if self._start_env_file.resolve() != file.resolve() and _is_set_in(
+                self._start_env_file, name
+            ):
+                raise Refused(f"{name} is set in {self._start_env_file}.", "Change it there.")
 
 
 def _read_text(file: Path) -> str:

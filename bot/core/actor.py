@@ -58,15 +58,15 @@ class Actor:
     def __init__(self, record: Record, world: World) -> None:
         self._record = record.model_copy(update={"outbox": outbox_at_start(record.outbox)})
         self._world = world
-        self._wake = asyncio.Event()
-        self._lanes: dict[str, asyncio.Lock] = {}
+        self._changed = asyncio.Event()
+        self._action_lanes: dict[str, asyncio.Lock] = {}
         self._under_way: dict[int, asyncio.Task[None]] = {}
-        self._begun: set[int] = set()
+        self._started_actions: set[int] = set()
         """The actions under way that have got the lock of their lane. Holds ids of objects."""
-        self._called_off: set[int] = set()
-        self._given: Counter[str] = Counter()
-        self._disk_told = False
-        self._audited: Event | None = None
+        self._cancelled: set[int] = set()
+        self._order_counts: Counter[str] = Counter()
+        self._disk_full_reported = False
+        self._audited_event: Event | None = None
         self.up = asyncio.Event()
         """Set as soon as the waiting events are decided and the due actions started."""
 
@@ -145,14 +145,14 @@ class Actor:
         self._save(
             inbox=[*self._record.inbox, event],
             heard=[*self._record.heard, event.id][-REMEMBERED_EVENTS:],
-            outbox=with_deeds(self._record.outbox, deeds, self._begun),
+            outbox=with_deeds(self._record.outbox, deeds, self._started_actions),
         )
-        self._wake.set()
+        self._changed.set()
 
     def tell(self, event: Event) -> None:
         """Save an event that the bot itself has noticed."""
         self._save(inbox=[*self._record.inbox, self._masked(event)])
-        self._wake.set()
+        self._changed.set()
 
     def _report_trouble(self, event: Event) -> None:
         # Problems are reported while they last. With a full disk the report cannot be saved, and that must not end the
@@ -171,8 +171,8 @@ class Actor:
                     await self._save_with_retries(lambda event=event: self._decide(event))
                 self._sync_tasks_with_outbox(group)
                 self.up.set()
-                await self._wake.wait()
-                self._wake.clear()
+                await self._changed.wait()
+                self._changed.clear()
 
     def _next(self) -> Event | None:
         return next((e for e in self._record.inbox if not is_held_back(self.session, e)), None)
@@ -194,14 +194,14 @@ class Actor:
             session = self.session.copied()
             deeds = decide(session, self._bug_event(f"deciding on {event.kind} failed"))
         outbox = with_deeds(
-            reconciled_outbox(self._record.outbox, session, inbox), deeds, self._begun
+            reconciled_outbox(self._record.outbox, session, inbox), deeds, self._started_actions
         )
         before = self.session
         # the audit log comes first: a person's request must not take effect before its outcome is recorded
-        if event is not self._audited and (entry := outcome_entry(before, event, session)):
+        if event is not self._audited_event and (entry := outcome_entry(before, event, session)):
             self._world.audit.note(entry)
             # the save below is tried again when the disk is full: the entry is written once
-            self._audited = event
+            self._audited_event = event
         self._save(session=session, inbox=inbox, outbox=outbox)
         self._world.logbook.note(before, event, session)
         self._world.registrar.note(before, session)
@@ -217,8 +217,8 @@ class Actor:
         written = {id(action) for action in self._record.outbox}
         for number, task in self._under_way.items():
             # cancel only once: a second cancellation would interrupt the task's cleanup
-            if number not in written and number not in self._called_off:
-                self._called_off.add(number)
+            if number not in written and number not in self._cancelled:
+                self._cancelled.add(number)
                 task.cancel()
         for action in self._record.outbox:
             if id(action) not in self._under_way:
@@ -226,17 +226,17 @@ class Actor:
 
     async def _act(self, action: Action) -> None:
         try:
-            async with self._lanes.setdefault(lane_of(action), asyncio.Lock()):
-                self._begun.add(id(action))
+            async with self._action_lanes.setdefault(lane_of(action), asyncio.Lock()):
+                self._started_actions.add(id(action))
                 result = await self._perform_with_retries(action)
                 # keep the lane's lock while saving: with a full disk, the older of two cards with one key could
                 # otherwise be shown last
                 await self._save_with_retries(lambda: self._finish(action, result))
         finally:
             self._under_way.pop(id(action), None)
-            self._begun.discard(id(action))
-            self._called_off.discard(id(action))
-            self._wake.set()
+            self._started_actions.discard(id(action))
+            self._cancelled.discard(id(action))
+            self._changed.set()
 
     async def _perform_with_retries(self, action: Action) -> Event | None:
         """Do the action. A final refusal becomes an event, too."""
@@ -264,9 +264,9 @@ class Actor:
 
     def _guard_against_loops(self, action: Action) -> None:
         if isinstance(action, Order):
-            self._given[action.key] += 1
-            if self._given[action.key] > MAX_REPEATED_ORDERS:
-                self._given.clear()
+            self._order_counts[action.key] += 1
+            if self._order_counts[action.key] > MAX_REPEATED_ORDERS:
+                self._order_counts.clear()
                 raise RuntimeError(f"going in circles: {action.key}")
 
     def _refused(self, action: Action, refusal: Refused) -> OrderFailed | Broke | None:
@@ -324,14 +324,14 @@ class Actor:
                 await self._show_disk_full(full)
                 await self._world.clock.sleep(DISK_RETRY)
             else:
-                self._disk_told = False
+                self._disk_full_reported = False
                 return
 
     async def _show_disk_full(self, full: Unavailable) -> None:
         # The only card that is not saved before it is shown: the disk has no room.
-        if self._disk_told:
+        if self._disk_full_reported:
             return
-        self._disk_told = True
+        self._disk_full_reported = True
         card = ProblemCard(
             key="disk",
             title="I cannot save my work",

@@ -66,14 +66,14 @@ class ReportReader:
     def __init__(self, folders: Iterable[str] = ()) -> None:
         self._folders = tuple(f"{folder.rstrip('/')}/" for folder in folders if folder)
         self._tests: dict[str, ReportedOutcome] = {}
-        self._printed: Counter[str] = Counter()
-        self._begun: Counter[str] = Counter()
+        self._printed_counts: Counter[str] = Counter()
+        self._started_counts: Counter[str] = Counter()
         self._binary = ""
         self.seen = False
 
     def report(self) -> Report | None:
         """Return the report, or `None` if nothing was reported."""
-        complete = all(n <= 0 for n in self._begun.values())
+        complete = all(n <= 0 for n in self._started_counts.values())
         return Report(tests=self._tests, complete=complete) if self.seen or not complete else None
 
     def file(self, name: str, text: str) -> None:
@@ -105,15 +105,15 @@ class ReportReader:
             )
         elif found := _CARGO_SUITE.match(line):
             # not counted as a report: with --quiet cargo names no test
-            self._begun["cargo"] += 1 if found[1] else -1
+            self._started_counts["cargo"] += 1 if found[1] else -1
         elif found := _CARGO_BINARY.match(line):
             file, crate, documented = found.groups()
             self._binary = f"{file} ({crate})" if file else crate or f"doc ({documented})"
 
     def _add_numbered(self, name: str, end: ReportedOutcome) -> None:
         # With a quiet cargo several crates may have a `tests::it_works`, and no line says which crate it is.
-        self._printed[name] += 1
-        number = self._printed[name]
+        self._printed_counts[name] += 1
+        number = self._printed_counts[name]
         self._add(f"{name} ({number})" if number > 1 else name, end)
 
     def _add(self, name: str, end: ReportedOutcome) -> None:
@@ -133,7 +133,7 @@ class ReportReader:
             told = _object(line)
             if "begin" in told or "end" in told:
                 self.seen = True
-                self._begun[str(told.get("begin") or told.get("end"))] += (
+                self._started_counts[str(told.get("begin") or told.get("end"))] += (
                     1 if "begin" in told else -1
                 )
             elif isinstance(name := told.get("test"), str):

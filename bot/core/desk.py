@@ -69,55 +69,55 @@ class Desk:
     def __init__(self, world: World, gate: Gate) -> None:
         self._world = world
         self._gate = gate
-        self._awake = LiveSessions(world)
-        self._once = Deduplication()
+        self._live = LiveSessions(world)
+        self._deduplication = Deduplication()
         self._refusals = RefusalLimit()
-        self._too_much = RefusalLimit(to_one=1)
-        self._measure = RateLimits(world.rules)
+        self._limit_refusals = RefusalLimit(to_one=1)
+        self._rate_limits = RateLimits(world.rules)
         self._auditing = Auditing(world)
-        self._passing = OverheardTalk(gate, world)
+        self._overheard_talk = OverheardTalk(gate, world)
         self._answers = AnswerDelivery(world.clock)
         repositories = Repositories(world)
         intents = self._intents(repositories)
-        self._beginning = SessionStarter(world, repositories)
-        self._pointing = SessionCommands(
+        self._session_starter = SessionStarter(world, repositories)
+        self._commands = SessionCommands(
             world,
             gate,
-            self._awake.actor_of,
-            self._awake.sessions,
+            self._live.actor_of,
+            self._live.sessions,
             self._answers,
             self._auditing,
-            GeneralAnswers(world, repositories, self._awake.sessions, intents),
+            GeneralAnswers(world, repositories, self._live.sessions, intents),
         )
         self._branches = BranchMode(
             world,
             repositories,
-            BranchOwners(world, self._awake.sessions),
+            BranchOwners(world, self._live.sessions),
             self._answers,
-            self._awake.session_in,
+            self._live.session_in,
         )
-        self._knowledge = Knowledge(world, intents, self._pointing.whisper)
+        self._knowledge = Knowledge(world, intents, self._commands.whisper)
         world.registrar.ended = self._knowledge.session_ended
-        self._looking = HomePage(world, gate, self._pointing, self._awake.sessions, intents)
-        self._wizard = self._specs()
-        self._page: asyncio.Task[None] | None = None
+        self._home_page = HomePage(world, gate, self._commands, self._live.sessions, intents)
+        self._spec_command = self._specs()
+        self._home_page_task: asyncio.Task[None] | None = None
         world.nursery.serve(self._start_requested_session, self._pass_on, self._count_session_start)
 
     def _specs(self) -> SpecCommand:
         return SpecCommand(
             self._world,
-            self._beginning,
-            self._pointing,
+            self._session_starter,
+            self._commands,
             self._auditing,
-            known=self._awake.knows,
-            begun=self._awake.load,
+            known=self._live.knows,
+            begun=self._live.load,
         )
 
     def _intents(self, repositories: Repositories) -> Intents:
         return Intents(
             self._world,
             repositories,
-            self._awake.session,
+            self._live.session,
             overview.is_listed_in,
             lambda repository, shelf: self._knowledge.estimate_later(repository, shelf),
         )
@@ -128,36 +128,36 @@ class Desk:
         No session may hold its slot in the repository queue before all are restored.
         """
         for listed in self._world.store.sessions():
-            self._awake.note(listed)
+            self._live.note(listed)
         for record in self._world.store.load():
             if only is None or record.session.id in only:
-                self._awake.load(record).tell(self._woken_event(record.session))
+                self._live.load(record).tell(self._woken_event(record.session))
             else:
-                self._awake.leave(record.session)
-        await self._awake.wait_for_queues()
+                self._live.leave(record.session)
+        await self._live.wait_for_queues()
         self._world.places.open()
-        awake, now = self._awake.sessions, self._world.clock.now
-        await self._world.logbook.catch_up(awake(), self._awake.saved_session)
+        awake, now = self._live.sessions, self._world.clock.now
+        await self._world.logbook.catch_up(awake(), self._live.saved_session)
         self._world.recall.begin(awake(), now())
-        lately = self._awake.recently_finished()
+        lately = self._live.recently_finished()
         await self._world.registrar.catch_up(awake(), lately)
-        self._measure.remember((*awake(), *lately), now())
-        self._page = asyncio.create_task(self._looking.keep_up(), name="the page")
+        self._rate_limits.remember((*awake(), *lately), now())
+        self._home_page_task = asyncio.create_task(self._home_page.keep_up(), name="the page")
 
     async def close(self) -> None:
         # Agents keep working; everything that matters is on disk.
         await self._answers.close()
         await self._knowledge.close()
-        if self._page:
-            self._page.cancel()
-            await asyncio.gather(self._page, return_exceptions=True)
-        await self._awake.close()
+        if self._home_page_task:
+            self._home_page_task.cancel()
+            await asyncio.gather(self._home_page_task, return_exceptions=True)
+        await self._live.close()
         await self._world.logbook.close()
         await self._world.registrar.close()
 
     async def take(self, thread: Thread, event: FromPeople) -> bool:
         """Accept an event; return once it is on disk. `False` if it was refused; then the person has been told."""
-        if (answered := await self._once.known(event)) is not None:
+        if (answered := await self._deduplication.known(event)) is not None:
             return answered
         event = addressed_to_bot(event)
         if self._is_not_for_bot(thread, event):
@@ -172,7 +172,9 @@ class Desk:
         event = self._world.masker.mask_model(event).model_copy(update={"may_stop": may_stop})
         if isinstance(event, Visited | Configured):
             self._auditing.allowed(thread, event)
-            return await self._once.answered(event, self._looking.answered(thread, event))
+            return await self._deduplication.answered(
+                event, self._home_page.answered(thread, event)
+            )
         if await self._answer_without_session(thread, event):
             return True
         return await self._pass_to_session(thread, event)
@@ -181,7 +183,7 @@ class Desk:
         self, thread: Thread, event: Said | Edited | Pressed | Commanded
     ) -> bool:
         """Pass the event to the thread's session, or start one with it."""
-        actor = self._awake.actor_of(thread)
+        actor = self._live.actor_of(thread)
         if actor is None:
             return await self._start_session(thread, event)
         if not self._may_approve(actor.session, event):
@@ -197,26 +199,28 @@ class Desk:
         self, thread: Thread, event: Said | Edited | Pressed | Commanded
     ) -> bool:
         # Only a request starts a session, even where the thread's old session file was broken and set aside.
-        why = self._beginning.problem(thread, event)
+        why = self._session_starter.problem(thread, event)
         if why or not (isinstance(event, Said) and is_request(thread, event)):
-            said = self._pointing.say(thread, event, why or NOTHING_HERE)
-            return await self._once.answered(event, said)
+            said = self._commands.say(thread, event, why or NOTHING_HERE)
+            return await self._deduplication.answered(event, said)
         self._auditing.allowed(thread, event)
-        self._awake.load(self._beginning.start_from_request(thread, event))
+        self._live.load(self._session_starter.start_from_request(thread, event))
         return True
 
     def _limit_problem(self, thread: Thread, event: FromPeople) -> str:
-        new = not self._awake.knows(thread) and is_request(thread, event)
+        new = not self._live.knows(thread) and is_request(thread, event)
         begins = new or session_factory.is_spec_command(event) or is_run(event)
         now = self._world.clock.now()
-        return self._measure.problem(event, now, begins=begins, open_now=self._awake.open)
+        return self._rate_limits.problem(event, now, begins=begins, open_now=self._live.open)
 
     async def _turn_away(self, thread: Thread, event: FromPeople, why: str) -> bool:
         """Refuse an event that exceeds a limit. The person is told privately, and not every time."""
         now = self._world.clock.now()
         self._auditing.refused(thread, event, why)
-        if self._too_much.may_tell(thread, event.by, now):
-            await self._once.answered(event, self._pointing.say(thread, event, why), taken=False)
+        if self._limit_refusals.may_tell(thread, event.by, now):
+            await self._deduplication.answered(
+                event, self._commands.say(thread, event, why), taken=False
+            )
         return False
 
     def _is_not_for_bot(self, thread: Thread, event: FromPeople) -> bool:
@@ -225,28 +229,32 @@ class Desk:
         Unaddressed messages count only in a session's thread and from users with the right role; edits only if the
         session has heard the original message.
         """
-        session_id, actor = self._awake.session_id_of(thread), self._awake.loaded_actor(thread)
+        session_id, actor = self._live.session_id_of(thread), self._live.loaded_actor(thread)
         if isinstance(event, Edited):
             return actor is None or not actor.has_heard_of(event.of)
-        return self._passing.overheard(thread, event, session_id, actor)
+        return self._overheard_talk.overheard(thread, event, session_id, actor)
 
     async def _answer_without_session(self, thread: Thread, event: FromPeople) -> bool:
         if not isinstance(event, Pressed | Commanded):
             return False
         if self._branches.concerns(event):
             self._auditing.allowed(thread, event)
-            return await self._once.answered(event, self._branches.answered(thread, event))
+            return await self._deduplication.answered(event, self._branches.answered(thread, event))
         if isinstance(event, Commanded) and session_factory.is_spec_command(event):
-            return await self._once.answered(event, self._wizard.answered(thread, event))
+            return await self._deduplication.answered(
+                event, self._spec_command.answered(thread, event)
+            )
         if self._knowledge.concerns(event):
             self._auditing.allowed(thread, event)
-            return await self._once.answered(event, self._answer_knowledge(thread, event))
-        known = self._awake.knows(thread)
-        return await self._once.answered(event, self._pointing.answered(thread, event, known=known))
+            return await self._deduplication.answered(event, self._answer_knowledge(thread, event))
+        known = self._live.knows(thread)
+        return await self._deduplication.answered(
+            event, self._commands.answered(thread, event, known=known)
+        )
 
     async def _answer_knowledge(self, thread: Thread, event: Commanded) -> bool:
         if card := self._knowledge.answer(thread, event):
-            await self._pointing.whisper(thread, event.by, card)
+            await self._commands.whisper(thread, event.by, card)
         return True
 
     def broken(self) -> tuple[str, ...]:
@@ -255,14 +263,14 @@ class Desk:
 
     def unfinished(self) -> tuple[str, ...]:
         """Return the sessions that were unfinished at the start, one sentence each."""
-        return overview.unfinished_lines(self._awake.unfinished())
+        return overview.unfinished_lines(self._live.unfinished())
 
     async def welcome(self, thread: Thread, person: Person) -> None:
         """Show the unfinished sessions, with the commands that continue or discard them."""
-        if unfinished := self._awake.unfinished():
+        if unfinished := self._live.unfinished():
             body = overview.unfinished(unfinished)
             card = AnswerCard(key="welcome", title="Unfinished sessions", body=body)
-            await self._pointing.whisper(thread, person, card)
+            await self._commands.whisper(thread, person, card)
 
     async def settled(self) -> None:
         """Wait until every session waits for a person or for something outside, or is over."""
@@ -271,11 +279,11 @@ class Desk:
 
     async def rest(self, thread: Thread) -> ThreadStanding:
         """Wait until the thread's session cannot go on without a person and its logs are written; return its state."""
-        while (actor := self._awake.loaded_actor(thread)) and not actor.resting:
+        while (actor := self._live.loaded_actor(thread)) and not actor.resting:
             await self._world.clock.sleep(IDLE_POLL_SECONDS)
         await self._world.logbook.written()
-        session_id = self._awake.session_id_of(thread)
-        session = self._awake.saved_session(session_id) if session_id else None
+        session_id = self._live.session_id_of(thread)
+        session = self._live.saved_session(session_id) if session_id else None
         return status_data.thread_standing(session) if session else ThreadStanding()
 
     async def tell(self, about: str, of: str) -> JsonValue:
@@ -289,7 +297,7 @@ class Desk:
         return status_data.status_of(world.store, about, of)
 
     def actors(self) -> tuple[Actor, ...]:
-        return self._awake.actors()
+        return self._live.actors()
 
     def _may_approve(self, session: Session, event: FromPerson) -> bool:
         # Agreeing to a plan in words is an approval like pressing the button. While a plan is being specified, too: it
@@ -302,35 +310,35 @@ class Desk:
 
     async def _refuse(self, thread: Thread, event: FromPeople) -> bool:
         log.warning("refused at the gate", extra={"data": {"by": event.by.id, "event": event.id}})
-        self._auditing.refused(thread, event, NOT_ALLOWED, self._awake.session_id_of(thread))
+        self._auditing.refused(thread, event, NOT_ALLOWED, self._live.session_id_of(thread))
         # the home page itself tells the visitor
         silent = isinstance(event, Visited)
         if not silent and self._refusals.may_tell(thread, event.by, self._world.clock.now()):
-            await self._once.answered(
-                event, self._pointing.say(thread, event, NOT_ALLOWED), taken=False
+            await self._deduplication.answered(
+                event, self._commands.say(thread, event, NOT_ALLOWED), taken=False
             )
         return False
 
     def _start_requested_session(self, thread: Thread, session_id: str, event: Begun) -> None:
         """Start a session that another session asked for, in a thread opened for it."""
-        if session_id in self._awake:
+        if session_id in self._live:
             return
-        begun_by = self._awake.session_in(event.origin) if event.origin else None
-        if record := self._beginning.start_for_session(thread, session_id, event, begun_by):
-            self._awake.load(record)
+        begun_by = self._live.session_in(event.origin) if event.origin else None
+        if record := self._session_starter.start_for_session(thread, session_id, event, begun_by):
+            self._live.load(record)
 
     def _count_session_start(self, by: Person, session_id: str) -> str:
         """Return why this person may not start another session, or an empty string.
 
         A request made within a session's thread counts like any other.
         """
-        if session_id in self._awake or self._awake.saved_session(session_id):
+        if session_id in self._live or self._live.saved_session(session_id):
             return ""
         now = self._world.clock.now()
-        return self._measure.one_more(by, session_id, now, now, open_now=self._awake.open)
+        return self._rate_limits.one_more(by, session_id, now, now, open_now=self._live.open)
 
     def _pass_on(self, thread: Thread, event: Continued) -> str:
-        actor = self._awake.actor_of(thread)
+        actor = self._live.actor_of(thread)
         if actor is None:
             return "that session is no longer there"
         if not self._gate.lets(thread, event):
@@ -342,7 +350,7 @@ class Desk:
 
     async def next_crashed_session(self) -> str:
         """Wait for the next session that is ended by a bug, and return its id. The others go on."""
-        return await self._awake.next_crashed_session()
+        return await self._live.next_crashed_session()
 
     def _woken_event(self, session: Session) -> Woken:
         # Nothing continues unasked if the operator wants it so, or if nobody could be told because the session's chat
@@ -380,7 +388,7 @@ class OverheardTalk:
     def __init__(self, gate: Gate, world: World) -> None:
         self._gate = gate
         self._world = world
-        self._kept = RefusalLimit()
+        self._limit = RefusalLimit()
         """Limits what is kept per person and per channel within a time window."""
 
     def overheard(
@@ -402,7 +410,7 @@ class OverheardTalk:
 
     def _keep_context(self, thread: Thread, event: Said, actor: Actor) -> None:
         # Limited in number and length, so that it fills neither the disk nor the model's context.
-        if not self._kept.may_tell(thread, event.by, self._world.clock.now()):
+        if not self._limit.may_tell(thread, event.by, self._world.clock.now()):
             return
         # mask at most ten times what is kept; mask before cutting, as half a secret would not be recognised
         text = self._world.masker.mask(event.text[: 10 * MAX_CONTEXT_CHARS])[:MAX_CONTEXT_CHARS]

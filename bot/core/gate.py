@@ -161,8 +161,8 @@ _MINUTE, _HOUR = timedelta(minutes=1), timedelta(hours=1)
 class RateLimits:
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
-        self._said: dict[tuple[str, str], dict[str, datetime]] = {}
-        self._begun: dict[tuple[str, str], dict[str, datetime]] = {}
+        self._message_times: dict[tuple[str, str], dict[str, datetime]] = {}
+        self._session_starts: dict[tuple[str, str], dict[str, datetime]] = {}
         """For each person, the ids that counted and their times."""
 
     def remember(self, sessions: Iterable[Session], now: datetime) -> None:
@@ -170,7 +170,7 @@ class RateLimits:
         for session in sessions:
             if session.intent.parent is None and abs(now - session.created_at) < _HOUR:
                 who = (session.owner.platform, session.owner.id)
-                self._begun.setdefault(who, {})[session.id] = session.created_at
+                self._session_starts.setdefault(who, {})[session.id] = session.created_at
 
     def problem(self, event: FromPeople, now: datetime, *, begins: bool, open_now: int) -> str:
         """Return why the event exceeds a limit, in a sentence; empty if it does not, and then it is counted.
@@ -187,7 +187,9 @@ class RateLimits:
         rules = self._rules
         # an event sent while the bot was away counts at the time it was sent
         at = min(event.at, now)
-        if not _has_room(self._said, event.by, event.id, at, now, _MINUTE, rules.most_in_a_minute):
+        if not _has_room(
+            self._message_times, event.by, event.id, at, now, _MINUTE, rules.most_in_a_minute
+        ):
             return (
                 f"That is more than {rules.most_in_a_minute} things in a minute. Say it again later; "
                 "to stop something always works."
@@ -201,7 +203,7 @@ class RateLimits:
         rules = self._rules
         if rules.most_sessions and open_now >= rules.most_sessions:
             return f"There are {open_now} unfinished sessions. Finish or discard some of them first; sessions lists them."
-        if not _has_room(self._begun, by, id, at, now, _HOUR, rules.most_in_an_hour):
+        if not _has_room(self._session_starts, by, id, at, now, _HOUR, rules.most_in_an_hour):
             return (
                 f"You have begun {rules.most_in_an_hour} sessions within an hour. Ask again later."
             )
@@ -276,7 +278,7 @@ class RefusalLimit:
 
     def __init__(self, to_one: int = MAX_REFUSALS_PER_PERSON) -> None:
         self._to_one = to_one
-        self._told: dict[tuple[str, str], list[datetime]] = {}
+        self._told_at: dict[tuple[str, str], list[datetime]] = {}
 
     def may_tell(self, thread: Thread, person: Person, now: datetime) -> bool:
         """Whether this person may be told no once more, here. If so, it is counted."""
@@ -285,18 +287,18 @@ class RefusalLimit:
             (person.platform, person.id): self._to_one,
             (thread.platform, f"in {thread.place}"): MAX_REFUSALS_PER_CHANNEL,
         }
-        if any(len(self._told.get(who, ())) >= most for who, most in limits.items()):
+        if any(len(self._told_at.get(who, ())) >= most for who, most in limits.items()):
             return False
         for who in limits:
-            self._told.setdefault(who, []).append(now)
+            self._told_at.setdefault(who, []).append(now)
         return True
 
     def _forget(self, now: datetime) -> None:
         # Compares in both directions: if the clock was set back, nobody is silenced for long.
-        for who, times in list(self._told.items()):
-            self._told[who] = [at for at in times if abs(now - at) < REFUSAL_WINDOW]
-            if not self._told[who]:
-                del self._told[who]
+        for who, times in list(self._told_at.items()):
+            self._told_at[who] = [at for at in times if abs(now - at) < REFUSAL_WINDOW]
+            if not self._told_at[who]:
+                del self._told_at[who]
 
 
 # The desk's audit log: what is let in is on disk before it takes effect; refusals are recorded up to a limit.
@@ -307,7 +309,7 @@ log = logging.getLogger("bot.desk")
 class Auditing:
     def __init__(self, world: World) -> None:
         self._world = world
-        self._noted = RefusalLimit()
+        self._note_limit = RefusalLimit()
         """Limits records of refusals: people without permission must not fill the disk."""
 
     def allowed(self, thread: Thread, event: FromPerson, session_id: str = "") -> None:
@@ -317,7 +319,7 @@ class Auditing:
 
     def refused(self, thread: Thread, event: FromPerson, why: str, session_id: str = "") -> None:
         """Record a refusal. A full disk is only logged, as a refusal has no effect."""
-        if not self._noted.may_tell(thread, event.by, self._world.clock.now()):
+        if not self._note_limit.may_tell(thread, event.by, self._world.clock.now()):
             return
         try:
             self._note(thread, event, Decision.REFUSED, why, session_id)

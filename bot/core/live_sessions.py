@@ -31,11 +31,11 @@ class LiveSessions:
     def __init__(self, world: World) -> None:
         self._world = world
         self._actors: dict[str, Actor] = {}
-        self._lives: dict[str, asyncio.Task[None]] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
         self._threads: dict[str, str] = {}
-        self._left: dict[str, Session] = {}
+        self._unloaded: dict[str, Session] = {}
         """Unfinished sessions that this bot was told not to restore."""
-        self._fallen: asyncio.Queue[str] = asyncio.Queue()
+        self._crashed: asyncio.Queue[str] = asyncio.Queue()
 
     def note(self, listed: IndexedSession) -> None:
         """Remember the session's thread, whether or not the session will be loaded."""
@@ -43,17 +43,17 @@ class LiveSessions:
 
     def leave(self, session: Session) -> None:
         """Keep an unfinished session's state for reports only; no actor runs it."""
-        self._left[session.id] = session
+        self._unloaded[session.id] = session
 
     def load(self, record: Record) -> Actor:
         self._unload_finished()
         session = record.session
-        self._left.pop(session.id, None)
+        self._unloaded.pop(session.id, None)
         actor = Actor(record, self._world)
         self._actors[session.id] = actor
         self._threads[session.thread.key] = session.id
         life = asyncio.create_task(actor.run(), name=f"session {session.short}")
-        self._lives[session.id] = life
+        self._tasks[session.id] = life
         life.add_done_callback(lambda ended: self._actor_ended(session.id, ended))
         return actor
 
@@ -106,7 +106,7 @@ class LiveSessions:
     def session(self, session_id: str) -> Session | None:
         """Return the session if it is loaded or unfinished."""
         actor = self._actors.get(session_id)
-        return actor.session if actor else self._left.get(session_id)
+        return actor.session if actor else self._unloaded.get(session_id)
 
     def saved_session(self, session_id: str) -> Session | None:
         """Return the session as last saved."""
@@ -121,7 +121,7 @@ class LiveSessions:
 
     async def wait_for_queues(self) -> None:
         """Wait until every session that held or awaited a slot is back in its repository's queue."""
-        lives = [(self._actors[session_id], life) for session_id, life in self._lives.items()]
+        lives = [(self._actors[session_id], life) for session_id, life in self._tasks.items()]
         for actor, life in lives:
             up = asyncio.create_task(actor.up.wait())
             await asyncio.wait({life, up}, return_when=asyncio.FIRST_COMPLETED)
@@ -130,14 +130,14 @@ class LiveSessions:
 
     async def close(self) -> None:
         # Agents keep working; everything that matters is on disk.
-        lives = [*self._lives.values()]
+        lives = [*self._tasks.values()]
         for life in lives:
             life.cancel()
         await asyncio.gather(*lives, return_exceptions=True)
 
     async def next_crashed_session(self) -> str:
         """Wait for the next session that is ended by a bug, and return its id. The others go on."""
-        return await self._fallen.get()
+        return await self._crashed.get()
 
     def _unload_finished(self) -> None:
         # Called whenever a session is loaded, so that memory does not grow with the number of finished sessions.
@@ -147,12 +147,12 @@ class LiveSessions:
         for number, session in enumerate(at_rest):
             if number >= MAX_LOADED_FINISHED or now - session.updated_at > UNLOAD_AFTER:
                 del self._actors[session.id]
-                self._lives.pop(session.id).cancel()
+                self._tasks.pop(session.id).cancel()
 
     def _actor_ended(self, session_id: str, life: asyncio.Task[None]) -> None:
         # An actor ends only with the bot, or by a bug so deep that the session could not even report it.
-        if self._lives.get(session_id) is life:
-            del self._lives[session_id], self._actors[session_id]
+        if self._tasks.get(session_id) is life:
+            del self._tasks[session_id], self._actors[session_id]
         if not life.cancelled() and (error := life.exception()):
             log.error("a session fell over", exc_info=error, extra={"data": {"id": session_id}})
-            self._fallen.put_nowait(session_id)
+            self._crashed.put_nowait(session_id)

@@ -32,7 +32,7 @@ class RepositoryQueue:
 
     def __init__(self, most: int = 0) -> None:
         self._most = most
-        self._lines: dict[str, list[_Waiter]] = {}
+        self._queues: dict[str, list[_Waiter]] = {}
         self._open = False
 
     def open(self) -> None:
@@ -52,7 +52,7 @@ class RepositoryQueue:
     ) -> None:
         """Wait for the slot, call `granted` once, and keep the slot until this is cancelled."""
         me = _Waiter(since=since, session=session, moved=moved, held=held, rework=rework)
-        line = self._lines.setdefault(repository, [])
+        line = self._queues.setdefault(repository, [])
         line.append(me)
         line.sort(key=_queue_order)
         try:
@@ -63,14 +63,14 @@ class RepositoryQueue:
         finally:
             line.remove(me)
             if not line:
-                del self._lines[repository]
+                del self._queues[repository]
             self._grant_slots()
 
     def _grant_slots(self) -> None:
         # A released slot may be the turn of another repository, too, because of the limit.
         if not self._open:
             return
-        lines = sorted(self._lines.values(), key=lambda line: _queue_order(line[0]))
+        lines = sorted(self._queues.values(), key=lambda line: _queue_order(line[0]))
         for line in lines:
             busy = sum(_is_held(other) for other in lines)
             if not _is_held(line) and not (self._most and busy >= self._most):

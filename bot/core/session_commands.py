@@ -39,14 +39,14 @@ class AnswerDelivery:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._late: set[asyncio.Task[None]] = set()
+        self._background: set[asyncio.Task[None]] = set()
 
     async def give(self, answer: Coroutine[None, None, None]) -> None:
         """Return when the answer is delivered or late. An immediate error is raised, a later one only logged."""
         giving = asyncio.create_task(answer, name="answer")
         moment = asyncio.create_task(self._clock.sleep(LATE_AFTER_SECONDS))
         try:
-            waited_for = {giving, moment} if len(self._late) < MAX_LATE_ANSWERS else {giving}
+            waited_for = {giving, moment} if len(self._background) < MAX_LATE_ANSWERS else {giving}
             await asyncio.wait(waited_for, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             giving.cancel()
@@ -56,16 +56,16 @@ class AnswerDelivery:
         if giving.done():
             giving.result()
             return
-        self._late.add(giving)
+        self._background.add(giving)
         giving.add_done_callback(self._said)
 
     async def close(self) -> None:
-        for answer in self._late:
+        for answer in self._background:
             answer.cancel()
-        await asyncio.gather(*self._late, return_exceptions=True)
+        await asyncio.gather(*self._background, return_exceptions=True)
 
     def _said(self, answer: asyncio.Task[None]) -> None:
-        self._late.discard(answer)
+        self._background.discard(answer)
         if answer.cancelled() or not (error := answer.exception()):
             return
         if isinstance(error, PortError):

@@ -105,30 +105,30 @@ ShowHome = Callable[[Thread, Person], Awaitable[None]]
 
 @dataclass
 class HomeVisits:
-    _there: dict[str, tuple[Thread, Person]] = field(
+    _visitors: dict[str, tuple[Thread, Person]] = field(
         default_factory=dict[str, tuple[Thread, Person]]
     )
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def changed(self) -> None:
         """Report that a session has changed. Costs nothing if nobody looks."""
-        if self._there:
+        if self._visitors:
             self._changed.set()
 
     def come(self, thread: Thread, person: Person) -> None:
         key = f"{thread.key}:{person.id}"
-        self._there.pop(key, None)
-        self._there[key] = (thread, person)
-        while len(self._there) > MAX_VISITORS:
-            del self._there[next(iter(self._there))]
+        self._visitors.pop(key, None)
+        self._visitors[key] = (thread, person)
+        while len(self._visitors) > MAX_VISITORS:
+            del self._visitors[next(iter(self._visitors))]
 
     async def keep_up(self, clock: Clock, show: ShowHome) -> None:
         """Keep the pages up to date until cancelled."""
         while True:
             await self._changed.wait()
-            await clock.sleep(max(GATHER_SECONDS, SECONDS_PER_PAGE * len(self._there)))
+            await clock.sleep(max(GATHER_SECONDS, SECONDS_PER_PAGE * len(self._visitors)))
             self._changed.clear()
-            for thread, person in list(self._there.values()):
+            for thread, person in list(self._visitors.values()):
                 await self._show(show, thread, person)
 
     async def _show(self, show: ShowHome, thread: Thread, person: Person) -> None:

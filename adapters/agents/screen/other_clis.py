@@ -28,14 +28,14 @@ class Codex:
     def __init__(self, report: RunReport, environ: Mapping[str, str]) -> None:
         self._report = report
         self._environ = environ
-        self._before = (0, 0)
+        self._earlier_usage = (0, 0)
         """Tokens of earlier runs of the conversation, because its counts continue."""
 
     def read(self, event: CliEvent) -> Iterator[str]:
         match event:
             case {"type": "thread.started", "thread_id": str(thread)}:
                 self._report.conversation = thread
-                self._before = tokens_used(conversation_file(thread, self._environ))
+                self._earlier_usage = tokens_used(conversation_file(thread, self._environ))
                 yield f"conversation {thread}"
             case {"type": "item.started" | "item.completed"}:
                 yield from self._item(event, nested(event, "item"))
@@ -55,7 +55,9 @@ class Codex:
 
     def _completed(self, usage: CliEvent) -> Iterator[str]:
         given, made = count_of(usage.get("input_tokens")), count_of(usage.get("output_tokens"))
-        self._report.set_usage(max(0, given - self._before[0]), max(0, made - self._before[1]))
+        self._report.set_usage(
+            max(0, given - self._earlier_usage[0]), max(0, made - self._earlier_usage[1])
+        )
         yield "done"
 
     def _item(self, event: CliEvent, item: CliEvent) -> Iterator[str]:
@@ -117,7 +119,7 @@ class Gemini:
         self._report = report
         self._line = ""
         """The unfinished line, because its text arrives in pieces."""
-        self._saying = False
+        self._mid_sentence = False
 
     def read(self, event: CliEvent) -> Iterator[str]:
         if event.get("type") != "message":
@@ -142,11 +144,11 @@ class Gemini:
     def finish(self) -> Iterator[str]:
         if self._line:
             yield self._line
-        self._line, self._saying = "", False
+        self._line, self._mid_sentence = "", False
 
     def _said(self, words: str) -> Iterator[str]:
-        self._report.message = self._report.message + words if self._saying else words
-        self._saying = True
+        self._report.message = self._report.message + words if self._mid_sentence else words
+        self._mid_sentence = True
         *whole, self._line = (self._line + words).split("\n")
         yield from whole
 

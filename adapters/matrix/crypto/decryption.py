@@ -377,30 +377,30 @@ class WaitingMessages:
     def __init__(self, path: Path) -> None:
         self._file = JsonFile(path, _SavedMessages)
         kept = self._file.read() or _SavedMessages()
-        self._all = {one.id: one for one in kept.events}
-        self._codes, self._unkept = kept.withheld, False
+        self._messages = {one.id: one for one in kept.events}
+        self._codes, self._dirty = kept.withheld, False
 
     def all(self) -> tuple[WaitingMessage, ...]:
-        return tuple(self._all.values())
+        return tuple(self._messages.values())
 
     def find(self, event_id: str) -> WaitingMessage | None:
-        return self._all.get(event_id)
+        return self._messages.get(event_id)
 
     def put(self, one: WaitingMessage) -> None:
         """Add or replace a message; it is on disk when this returns."""
-        if self._all.get(one.id) == one:
+        if self._messages.get(one.id) == one:
             return
-        self._all[one.id] = one
-        while len(self._all) > MAX_WAITING or self._size() > MAX_WAITING_CHARACTERS:
+        self._messages[one.id] = one
+        while len(self._messages) > MAX_WAITING or self._size() > MAX_WAITING_CHARACTERS:
             self._drop_one()
         self._write()
 
     def mark_reported(self, one: WaitingMessage) -> None:
-        if one.id in self._all:
+        if one.id in self._messages:
             self.put(replace(one, told=True))
 
     def remove(self, event_id: str) -> None:
-        if self._all.pop(event_id, None):
+        if self._messages.pop(event_id, None):
             self._write()
 
     def note_withheld(self, sender: str, room: str, session: str, code: str) -> None:
@@ -409,13 +409,13 @@ class WaitingMessages:
         It is written only by `keep`, because anybody may send many such notices at once.
         """
         name = f"{sender} {room} {session}"
-        self._unkept |= self._codes.get(name) != code
+        self._dirty |= self._codes.get(name) != code
         self._codes[name] = code
         while len(self._codes) > _MAX_REASONS:
             del self._codes[next(iter(self._codes))]
 
     def save(self) -> None:
-        if self._unkept:
+        if self._dirty:
             self._write()
 
     def withheld_code(self, one: WaitingMessage) -> str:
@@ -423,21 +423,21 @@ class WaitingMessages:
         return self._codes.get(f"{one.sender} {one.room} {one.session}", "")
 
     def _size(self) -> int:
-        return sum(one.size for one in self._all.values())
+        return sum(one.size for one in self._messages.values())
 
     def _drop_one(self) -> None:
         """Drop the oldest message of the sender who takes the most room, so that one sender's flood does not displace
         others' messages.
         """
         taken: Counter[str] = Counter()
-        for one in self._all.values():
+        for one in self._messages.values():
             taken[one.sender] += one.size
         most = max(taken, key=taken.__getitem__)
-        del self._all[next(one.id for one in self._all.values() if one.sender == most)]
+        del self._messages[next(one.id for one in self._messages.values() if one.sender == most)]
 
     def _write(self) -> None:
-        self._file.write(_SavedMessages(tuple(self._all.values()), self._codes))
-        self._unkept = False
+        self._file.write(_SavedMessages(tuple(self._messages.values()), self._codes))
+        self._dirty = False
 
 
 # Which index of which key belongs to which event, on disk: a message that arrives twice under two ids is a replay. The
@@ -456,29 +456,29 @@ class ReplayGuard:
             # created before SQLite does, which would let others read it
             create_file(path).close()
         try:
-            self._base = sqlite3.connect(path, isolation_level=None)
+            self._database = sqlite3.connect(path, isolation_level=None)
             # a power cut may lose the last records
-            self._base.execute("PRAGMA synchronous = OFF")
-            self._base.execute(_TABLE)
+            self._database.execute("PRAGMA synchronous = OFF")
+            self._database.execute(_TABLE)
             oldest = "SELECT max(rowid) FROM opened"
-            self._base.execute(f"DELETE FROM opened WHERE rowid <= ({oldest}) - ?", (kept,))  # noqa: S608
+            self._database.execute(f"DELETE FROM opened WHERE rowid <= ({oldest}) - ?", (kept,))  # noqa: S608
         except sqlite3.Error as error:
             raise self._trouble(error) from error
 
     def is_first(self, session: str, place: int, event_id: str) -> bool:
         """Whether the event is the first to use this index of the session."""
         try:
-            self._base.execute(
+            self._database.execute(
                 "INSERT OR IGNORE INTO opened VALUES (?, ?, ?)", (session, place, event_id)
             )
             wanted = "SELECT event FROM opened WHERE session = ? AND place = ?"
-            found = self._base.execute(wanted, (session, place)).fetchone()
+            found = self._database.execute(wanted, (session, place)).fetchone()
         except sqlite3.Error as error:
             raise self._trouble(error) from error
         return found == (event_id,)
 
     def close(self) -> None:
-        self._base.close()
+        self._database.close()
 
     def _trouble(self, error: sqlite3.Error) -> Unavailable:
         return Unavailable(f"{self._path} cannot be used: {error}.", "Is the disk full?")

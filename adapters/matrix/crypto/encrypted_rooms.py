@@ -47,14 +47,14 @@ class EncryptedRooms:
             room: Rotation(timedelta(seconds=age), messages)
             for room, age, messages in self._file.read()
         }
-        self._plain: set[str] = set()
+        self._unencrypted: set[str] = set()
         """Rooms the homeserver reported as unencrypted; a sync reports every change."""
 
     async def rotation(self, room: str) -> Rotation | None:
         """Return the room's rotation, or None if it was never encrypted."""
         if room in self._rotations:
             return self._rotations[room]
-        if room not in self._plain:
+        if room not in self._unencrypted:
             await self._ask_homeserver(room)
         return self._rotations.get(room)
 
@@ -76,7 +76,7 @@ class EncryptedRooms:
                 what, "GET", f"rooms/{quote_id(room)}/state/{ENCRYPTION_EVENT}/"
             )
         except NotFound:
-            self._plain.add(room)
+            self._unencrypted.add(room)
         except Refused as error:
             raise Refused(error.reason, error.remedy or _INVITE) from error
         else:
@@ -88,7 +88,7 @@ class EncryptedRooms:
             return
         self._file.append((room, rotation.age.total_seconds(), rotation.messages))
         self._rotations[room] = rotation
-        self._plain.discard(room)
+        self._unencrypted.discard(room)
 
 
 def _rotation(content: object) -> Rotation:

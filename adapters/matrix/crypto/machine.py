@@ -57,7 +57,7 @@ class OlmMachine:
         self._client, self.wire, self.owners = client, wire, owners
         self.olm: Olm = client.olm
         self.withheld: OnWithheld = lambda _, __: None
-        self._wants_fallback = False
+        self._needs_fallback_key = False
         self._querying = asyncio.Lock()
 
     # ── incoming ──
@@ -67,7 +67,7 @@ class OlmMachine:
         # a missing entry means that none are left, but nio would keep the old count
         self.olm.uploaded_key_count = _keys_left(response.get("device_one_time_keys_count"))
         unused = response.get("device_unused_fallback_key_types")
-        self._wants_fallback = isinstance(unused, list) and ALGORITHM not in unused
+        self._needs_fallback_key = isinstance(unused, list) and ALGORITHM not in unused
         for room, news in matrix_events.rooms_of_kind(response, "join").items():
             self._notice_members(room, news)
         for event in matrix_events.to_device_events(response):
@@ -134,7 +134,7 @@ class OlmMachine:
         first = not self.olm.account.shared
         if self.olm.should_upload_keys:
             content = self.olm.share_keys()
-        if first or self._wants_fallback:
+        if first or self._needs_fallback_key:
             content["fallback_keys"] = self._fallback()
         if not content:
             return
@@ -147,7 +147,7 @@ class OlmMachine:
             raise
         left = _keys_left(told.get("one_time_key_counts"))
         self.olm.handle_response(KeysUploadResponse(0, left))
-        self._wants_fallback = False
+        self._needs_fallback_key = False
 
     def _fallback(self) -> Json:
         """Return the fallback key, which is used when all one-time keys are, so that a bot that was away for weeks can

@@ -42,28 +42,28 @@ class Masker:
     def __init__(self, known: Mapping[str, str]) -> None:
         self._known = dict(known)
         self._secrets = KnownSecrets(self._known)
-        self._harmless = TextMemory()
-        self._impersonal = TextMemory()
+        self._scanned = TextMemory()
+        self._scanned_personal = TextMemory()
 
     def with_known(self, more: Mapping[str, str]) -> Masker:
         return Masker({**self._known, **more})
 
     def mask(self, text: str) -> str:
         """Return the cleaned text with [MASKED:…] in place of secrets. Idempotent."""
-        if text in self._harmless:
+        if text in self._scanned:
             return text
         masked = mask_patterns(self._secrets.mask(clean(text)))
         if masked == text:
-            self._harmless.add(text)
+            self._scanned.add(text)
         return masked
 
     def mask_personal(self, text: str) -> str:
         """Like `mask`, and also masks mail addresses and telephone numbers."""
-        if text in self._impersonal:
+        if text in self._scanned_personal:
             return text
         masked = mask_personal_data(self.mask(text))
         if masked == text:
-            self._impersonal.add(text)
+            self._scanned_personal.add(text)
         return masked
 
     def mask_model(self, value: T, *, personal: bool = False, keep_exact: bool = False) -> T:

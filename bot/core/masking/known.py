@@ -98,7 +98,7 @@ class KnownSecrets:
         views = (_View(letters, _letters, _BETWEEN_LETTERS), _View(signs, _visible, _BETWEEN_SIGNS))
         self._views = [view for view in views if view.forms]
         # escapes make a secret up to six times as long, separators even longer
-        self._reach = max(512, 4 * longest)
+        self._context_length = max(512, 4 * longest)
         self._overlap = max(8 * 1024, 8 * longest)
 
     def mask(self, text: str) -> str:
@@ -123,7 +123,7 @@ class KnownSecrets:
         for view in self._views:
             yield from view.found(window)
         for start, end in windows_around(
-            (one.start() for one in _ESCAPE.finditer(window)), self._reach
+            (one.start() for one in _ESCAPE.finditer(window)), self._context_length
         ):
             unescaped = RewrittenText(window[start:end], _ESCAPE, _unescape)
             for view in self._views:

@@ -44,7 +44,7 @@ class RegistryWriter:
         self._waiting: dict[str, Session] = {}
         self._writing: asyncio.Task[None] | None = None
         self._hidden: set[str] = set()
-        self._lying: dict[str, frozenset[str]] = {}
+        self._files_on_disk: dict[str, frozenset[str]] = {}
         """Drafts seen at the last look, by repository."""
         self._problems: dict[str, str] = {}
         self.ended: Callable[[Session], None] = lambda session: None
@@ -98,8 +98,8 @@ class RegistryWriter:
         if self.registry is None:
             return ()
         drafts = (await self.registry.shelf(repository)).drafts
-        before = self._lying.get(repository, frozenset())
-        self._lying[repository] = frozenset(draft.digest for draft in drafts)
+        before = self._files_on_disk.get(repository, frozenset())
+        self._files_on_disk[repository] = frozenset(draft.digest for draft in drafts)
         rested = [draft for draft in drafts if draft.digest in before]
         return await self._file_drafts(repository, rested, clock)
 

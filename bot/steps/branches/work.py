@@ -46,7 +46,9 @@ WorkByBranch = Mapping[str, BranchWork]
 class BranchOwners:
     world: World
     awake: Callable[[], Iterable[Session]]
-    _over: dict[str, tuple[str, Session]] = field(default_factory=dict[str, tuple[str, Session]])
+    _finished: dict[str, tuple[str, Session]] = field(
+        default_factory=dict[str, tuple[str, Session]]
+    )
     """Sessions already read from disk, with the time of their last change."""
 
     def works(self, repository: str) -> WorkByBranch:
@@ -74,20 +76,20 @@ class BranchOwners:
         over = [one for one in self.world.store.sessions() if one.id not in there][
             :MAX_FINISHED_SEARCHED
         ]
-        for gone in self._over.keys() - {one.id for one in over}:
-            del self._over[gone]
+        for gone in self._finished.keys() - {one.id for one in over}:
+            del self._finished[gone]
         for listed in over:
             if session := self._read(listed.id, listed.updated_at.isoformat()):
                 yield session
 
     def _read(self, session_id: str, changed: str) -> Session | None:
-        known = self._over.get(session_id)
+        known = self._finished.get(session_id)
         if known and known[0] == changed:
             return known[1]
         record = self.world.store.find(session_id)
         if record is None:
             return None
-        self._over[session_id] = (changed, record.session)
+        self._finished[session_id] = (changed, record.session)
         return record.session
 
 
@@ -135,7 +137,7 @@ class BranchMode:
     whose: BranchOwners
     answers: AnswerDelivery
     session_in: Callable[[Thread], Session | None]
-    _said: OrderedDict[str, str] = field(default_factory=OrderedDict[str, str])
+    _summaries: OrderedDict[str, str] = field(default_factory=OrderedDict[str, str])
 
     def concerns(self, event: FromPeople) -> bool:
         if isinstance(event, Commanded):
@@ -188,7 +190,7 @@ class BranchMode:
         `done`: what was just done to the branch.
         """
         found = await self.world.repository.branch_details(look.path, look.name)
-        known = self._said.get(self._key(look, found))
+        known = self._summaries.get(self._key(look, found))
         missing = self.world.preferences.model().missing
         wanted = bool(found.branch.ahead) and known is None and not missing
         without = f"AI settings are required: {missing}" if missing else ""
@@ -209,9 +211,9 @@ class BranchMode:
         except PortError as problem:
             return sentences(f"No summary now: {problem.reason}", problem.remedy)
         self.world.beside.add(usage)
-        self._said[self._key(look, found)] = text
-        while len(self._said) > _MAX_CACHED_SUMMARIES:
-            self._said.popitem(last=False)
+        self._summaries[self._key(look, found)] = text
+        while len(self._summaries) > _MAX_CACHED_SUMMARIES:
+            self._summaries.popitem(last=False)
         return text
 
     async def _show(
