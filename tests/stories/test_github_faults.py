@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.stories.github import deaths, faults, secrets
+from tests.stories.github import deaths, faults, token_leaks
 from tests.stories.github.workshop import workshop
 
 pytestmark = [pytest.mark.tmux, pytest.mark.slow]
@@ -46,7 +46,7 @@ async def test_killed_around_every_step_of_a_pull_request_there_is_one_for_each_
 async def test_no_key_of_the_bots_is_seen_anywhere(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        async with workshop(tmp_path, **secrets.CANARIES) as shop:
-            await secrets.no_key_leaves_the_bot(shop)
+        async with workshop(tmp_path, **token_leaks.CANARIES) as shop:
+            await token_leaks.no_key_leaves_the_bot(shop)
     finally:
         os.umask(before)
