@@ -234,7 +234,7 @@ def _posts_again(old: Any) -> Any:
 
 def _grants_all(old: Any) -> Any:
     def serve(self: Any) -> None:
-        for one in (one for line in self._lines.values() for one in line):
+        for one in (one for line in self._queues.values() for one in line):
             one.granted.set()
 
     return serve
@@ -286,7 +286,7 @@ def _takes_orders_off(old: Any) -> Any:
     """What is called off goes on all the same."""
 
     def act(self: Any, group: Any) -> None:
-        self._called_off.update(self._under_way)
+        self._cancelled.update(self._under_way)
         old(self, group)
 
     return act
@@ -363,7 +363,7 @@ MUTANTS = (
     Mutant(
         "merges what a person has put on a branch untested",
         "F10 a branch is moved by hand",
-        ((finish_work, "_judged_head", _instead(_as_it_stands)),),
+        ((finish_work, "_verified_head", _instead(_as_it_stands)),),
         plan(CALM, *["branch gone on"] * 6, wild_for=1500),
     ),
     Mutant(
@@ -425,12 +425,12 @@ MUTANTS = (
     Mutant(
         "does not call off what is under way",
         "F22 stopped while something is under way",
-        ((actor.Actor, "_act_as_written", _takes_orders_off),),
+        ((actor.Actor, "_sync_tasks_with_outbox", _takes_orders_off),),
     ),
     Mutant(
         "lets two sessions work in one repository",
         "F24 two sessions on one repository",
-        ((repository_queue.RepositoryQueue, "_serve", _grants_all),),
+        ((repository_queue.RepositoryQueue, "_grant_slots", _grants_all),),
         plan(CALM, threads=2),
     ),
     Mutant(
