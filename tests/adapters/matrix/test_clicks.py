@@ -71,7 +71,7 @@ def test_a_torn_line_costs_nothing_but_itself(tmp_path: Path) -> None:
 
 
 def test_old_clicks_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "CLICKS_KEPT", 3)
+    monkeypatch.setattr(storage, "MAX_CLICKS", 3)
     kept = Clicks(tmp_path / "clicks.jsonl")
     for number in range(5):
         kept.record(click(number))
