@@ -81,7 +81,7 @@ async def test_the_log_of_the_library_does_not_know_the_token(
         (401, {"errcode": "M_UNKNOWN_TOKEN"}, {}, "SignedOut"),
         (403, {"errcode": "M_USER_DEACTIVATED"}, {}, "SignedOut"),
         (403, {"errcode": "M_FORBIDDEN", "error": "no"}, {}, "Refused"),
-        (404, {"errcode": "M_NOT_FOUND"}, {}, "NotThere"),
+        (404, {"errcode": "M_NOT_FOUND"}, {}, "NotFound"),
         (404, {}, {}, "Unavailable"),
         (401, {}, {}, "Unavailable"),
         (500, {"errcode": "M_UNKNOWN"}, {}, "Unavailable"),

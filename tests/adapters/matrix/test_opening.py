@@ -28,19 +28,19 @@ class MortalLedger(PostingLedger):
 
     lines = -1
 
-    def wanted(self, thread: Thread, card: Card, choices: tuple[Choice, ...] = ()) -> PlacedCard:
+    def record_wanted(self, thread: Thread, card: Card, choices: tuple[Choice, ...] = ()) -> PlacedCard:
         self._line()
         return super().record_wanted(thread, card, choices)
 
-    def begun(self, placed: PlacedCard, *messages: str) -> PlacedCard:
+    def record_partial(self, placed: PlacedCard, *messages: str) -> PlacedCard:
         self._line()
         return super().record_partial(placed, *messages)
 
-    def posted(self, placed: PlacedCard, *messages: str) -> PlacedCard:
+    def record_posted(self, placed: PlacedCard, *messages: str) -> PlacedCard:
         self._line()
         return super().record_posted(placed, *messages)
 
-    def adopted(self, placed: PlacedCard, thread: Thread, card: Card) -> PlacedCard:
+    def record_adopted(self, placed: PlacedCard, thread: Thread, card: Card) -> PlacedCard:
         self._line()
         return super().record_adopted(placed, thread, card)
 

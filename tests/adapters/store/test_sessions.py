@@ -388,7 +388,10 @@ def test_nothing_of_a_flat_session_is_lost_when_it_is_put_in_parts(tmp_path: Pat
     exported = restore((FORMS / f"{WHOLE}.json").read_bytes())
     assert (exported, exported.schema_version) == (record.session, SCHEMA)
     exported.schema_version = 4
-    assert scalars(exported.model_dump(mode="json")) == scalars(flat)
+    saved = exported.model_dump(mode="json")
+    # what came later than that form
+    assert saved["repository"]["scan"].pop("context") is None
+    assert scalars(saved) == scalars(flat)
 
 
 def test_steps_are_taken_one_after_the_other_on_sessions_and_on_tasks() -> None:
