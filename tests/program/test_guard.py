@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 READS = """
 # all that is imported later, too: whoever it becomes may not be able to read Python's own files
 import ctypes, os, pathlib, subprocess
-from bot.cli.process import keep_to_itself
+from bot.cli.process import restrict_process
 
 def seen():
     found = [f"/proc/{os.getpid()}/{name}" for name in ("environ", "maps")]
@@ -31,7 +31,7 @@ os.setgroups([]); os.setgid(65534); os.setuid(65534)
 ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
 print(len(seen()))
 os.umask(0o027)
-print(keep_to_itself(), os.umask(0))
+print(restrict_process(), os.umask(0))
 print(len(seen()))
 """
 
