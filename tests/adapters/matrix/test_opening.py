@@ -28,7 +28,9 @@ class MortalLedger(PostingLedger):
 
     lines = -1
 
-    def record_wanted(self, thread: Thread, card: Card, choices: tuple[Choice, ...] = ()) -> PlacedCard:
+    def record_wanted(
+        self, thread: Thread, card: Card, choices: tuple[Choice, ...] = ()
+    ) -> PlacedCard:
         self._line()
         return super().record_wanted(thread, card, choices)
 
