@@ -238,9 +238,9 @@ def try_lock(fd: int) -> bool:
 
 
 async def take_lock(path: Path, *, seconds: float) -> int:
-    """The descriptor of a lock file once its lock is held; whoever has it closes it. Raises TimeoutError.
+    """Return the descriptor of a lock file once its lock is held.
 
-    A program that inherits it holds the lock as long as it lives.
+    Raises TimeoutError. The caller closes it; a program that inherits it holds the lock as long as it lives.
     """
     fd = open_private(path, os.O_RDWR)
     try:

@@ -170,7 +170,8 @@ async def running(
         )
     )
     try:
-        # not to be interrupted: it may be at work before the loop knows of it, and nobody would end what it has started
+        # must not be interrupted: the program may run before the loop knows of it, and nobody would end what it has
+        # started
         await run_uninterrupted(starting)
         _, program = starting.result()
         program.send(stdin)

@@ -1,7 +1,6 @@
-"""Small files of typed JSON that outlive the bot: one value that is replaced whole, or one value a line.
+"""Small files of typed JSON that outlive the bot: one value that is replaced as a whole, or one value per line.
 
-A file that is not what it should be is put aside under another name, and its owner begins anew. What the disk refuses is
-Unavailable.
+A damaged file is put aside under another name and its owner starts empty. Errors of the disk are raised as Unavailable.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ log = logging.getLogger("bot.state_files")
 
 
 class JsonFile(Generic[T]):
-    """One value. After a crash the file holds the old one or the new one."""
+    """A file with one value. After a crash it holds the old value or the new one."""
 
     def __init__(
         self, path: Path, kind: type[T], *, disk: Disk | None = None, indent: int | None = None
@@ -33,7 +32,7 @@ class JsonFile(Generic[T]):
         self._indent = indent
 
     def read(self) -> T | None:
-        """None: it is not there, or was damaged and is put aside."""
+        """Return the value, or None if the file is missing or was damaged and put aside."""
         try:
             return self._type.validate_json(self._disk.read(self.path))
         except FileNotFoundError:
@@ -57,13 +56,13 @@ class JsonFile(Generic[T]):
             aside = move_aside(self.path)
         except OSError as refused:
             raise cannot_write(self.path, refused) from refused
-        # only how many problems: what stands there may be secret
+        # only the number of problems: the content may be secret
         about = {"file": str(self.path), "kept": str(aside), "problems": error.error_count()}
         log.warning("a damaged file was put aside", extra={"data": about})
 
 
 class JsonLines(Generic[T]):
-    """One value a line, the newest last. Lines that were torn by a crash, or hold something else, are skipped."""
+    """A file with one value per line, newest last. Lines torn by a crash and invalid lines are skipped."""
 
     def __init__(self, path: Path, kind: type[T] | TypeAdapter[T], *, largest: int = 0) -> None:
         self.path = path
@@ -87,7 +86,7 @@ class JsonLines(Generic[T]):
         return found
 
     def line(self, value: T) -> str:
-        """As it is written."""
+        """Return the value as a line of the file."""
         return self._type.dump_json(value).decode()
 
     def append(self, value: T, *, wait: bool = True) -> None:
@@ -102,7 +101,10 @@ class JsonLines(Generic[T]):
             raise cannot_write(self.path, error) from error
 
     def append_bounded(self, value: T, every: Iterable[T]) -> None:
-        """Append, without waiting for the disk. Of a file that has grown beyond `largest` the newest half of `every` stays."""
+        """Append without waiting for the disk.
+
+        A file that has grown beyond `largest` is rewritten with the newest half of `every`.
+        """
         self.append(value, wait=False)
         if self._size() > self._largest:
             self.replace_lines(

@@ -99,7 +99,7 @@ UNTIL_PREFIX = "until:"
 """`GWT_BOT_PACE=until:/tmp/go`: it waits for that file before its first step."""
 _POLL_SECONDS = 0.05
 MAX_SECONDS = 900
-"""Seconds after which it goes on without it."""
+"""Seconds after which the agent goes on without an answer."""
 
 
 class AgentPace:
@@ -118,20 +118,20 @@ class AgentPace:
         time.sleep(self._seconds)
 
 
-# The two that do not succeed: `GWT_BOT_PLAY=error` and `GWT_BOT_PLAY=blocked`.
+# the two agents that do not succeed: `GWT_BOT_PLAY=error` and `GWT_BOT_PLAY=blocked`
 
 FAILED_CODE = 1
 UNANSWERED_CODE = 5
 
 
 def _fail() -> int:
-    """As a CLI does whose service is down."""
+    """Fail like a CLI whose service is down."""
     _say("API Error: 529 overloaded. I give up.")
     return FAILED_CODE
 
 
 def _ask() -> int | None:
-    """It waits for a person. None: it may go on."""
+    """Wait for a person's answer. Return None if the agent may go on."""
     _say("Do you want to make this edit?")
     _say("❯ 1. Yes")
     _say("  2. No, and tell me what to do differently")

@@ -283,9 +283,9 @@ def _evidence_file(one: JsonObject) -> str:
 
 
 def answer(system: str, user: str, today: str, *, schema: JsonObject | None = None) -> str:
-    """The reply to one question, whatever was asked before: nothing is remembered.
+    """Return the reply to one question.
 
-    `schema`: of the reply, for a question that is not in the script.
+    Nothing is remembered between questions. `schema`: that of the reply, for a question that is not in the script.
     """
     question, brief = question_name(system), Brief.read(user, today)
     if write := _DOCUMENTS.get(question):
@@ -328,7 +328,10 @@ _REPLIES: Mapping[str, Callable[[Brief], dict[str, object]]] = {
 
 
 def plainest(part: JsonObject, schema: JsonObject, said: str) -> object:
-    """The shortest value that a part of a JSON schema allows: what is required, and nothing else. `said`: each text in it."""
+    """Return the smallest value that a JSON schema allows: only what is required.
+
+    `said`: the text used for every string.
+    """
     if name := text(part, "$ref").removeprefix("#/$defs/"):
         return plainest(cast("JsonObject", cast("JsonObject", schema["$defs"])[name]), schema, said)
     if choices := entries(part, "anyOf"):

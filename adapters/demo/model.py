@@ -70,7 +70,7 @@ class PlayedModel:
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
 
     def answer(self, system: str, user: str, schema: Mapping[str, object] | None) -> str:
-        """Raises ConnectionError where nobody is to be answered."""
+        """Return the reply. Raises ConnectionError if the server is to drop the connection."""
         return answer(system, user, self._today().isoformat(), schema=schema)
 
     async def _handle_connection(
@@ -123,7 +123,7 @@ class PlayedModel:
 
 
 class _BadRequestError(Exception):
-    """It is answered with a status and a reason."""
+    """A request that is answered with a status and a reason."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -143,7 +143,7 @@ class _Messages:
     system: str
     user: str
     schema: dict[str, object] | None
-    """Of the reply, where whoever asks has given one."""
+    """The schema of the reply, if the request has one."""
 
 
 async def _read(reader: asyncio.StreamReader) -> _Request:

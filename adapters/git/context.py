@@ -1,7 +1,7 @@
 """Reads what a request may be about, at one commit and from git objects only: names of definitions, history, contents.
 
-Nothing is checked out, no link is followed, and nothing is fetched. What was read of a blob or a commit is kept by its id in
-an index that all sessions share; without the index it is read again.
+Nothing is checked out, no link is followed, and nothing is fetched. What was read of a blob or a commit is cached by
+its id in an index that all sessions share; without the index it is read again.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ Place = GitCheckout | Path
 """A checkout, or the folder of a bare repository."""
 INDEX_FILE = "context.sqlite3"
 VERSION = 1
-"""Of what is kept for a blob or a commit: of another version everything is read anew."""
+"""The version of the cached rows. Rows of another version are read anew."""
 MOST_ROWS = 300_000
 COMMITS = 2_000
 TESTS = 10
 CHUNK = 8 * 1024 * 1024
-"""Bytes of contents that are read at once."""
+"""The number of bytes read from git at once."""
 LARGEST = 400 * 1024
-"""A larger file is generated or data."""
+"""Files larger than this many bytes are generated or data, and are skipped."""
 LONGEST_MESSAGE = 4_000
 
 _SOURCE_SUFFIXES = """
@@ -68,7 +68,10 @@ _TEXT = frozenset(
         "less",
     ]
 )
-"""These count less than code: they say everything, and are seldom what is changed first."""
+"""Suffixes of documents and settings.
+
+They count less than code: they mention everything and are seldom what is changed first.
+"""
 _TEXT_SHARE = 0.4
 _TESTS = re.compile(
     r"(?:^|/)(?:tests?|specs?|__tests__|testing|testdata|fixtures|__snapshots__|cypress|e2e)/"
@@ -97,7 +100,7 @@ async def find_context(
     try:
         known = await _read_names(git, place, blobs, index)
     except Refused as refusal:
-        # a partial clone: names of files are all there is, and nothing is fetched
+        # a partial clone: only names of files are known, and nothing is fetched
         known = dict[str, tuple[str, str]]()
         left_out.append(f"no contents could be read: {refusal.reason}")
     ranked, tests = await asyncio.to_thread(_ranked, request, blobs, known, history, listing.blobs)
@@ -267,7 +270,7 @@ def _padded(parts: Iterable[str]) -> str:
 
 
 async def _read_history(git: Git, place: Place, commit: str, index: Path) -> list[PastChange]:
-    """Newest first. Empty where the history cannot be read: a clone without its trees, a damaged repository."""
+    """Return the last commits, newest first; empty if the history cannot be read, as in a clone without its trees."""
     try:
         told = await git.read("rev-list", "--no-merges", f"--max-count={COMMITS}", commit, at=place)
         ids = told.text.split()
@@ -304,12 +307,12 @@ def _changes(out: bytes) -> dict[str, PastChange]:
     return found
 
 
-# The index: one SQLite file in the bot's home. Whatever is wrong with it, it is begun anew.
+# The index is one SQLite file in the bot's home. If anything is wrong with it, it is created anew.
 
 
 @contextlib.contextmanager
 def _opened(index: Path) -> Iterator[sqlite3.Connection | None]:
-    """None where it cannot be used: everything is read from git then."""
+    """Open the index. Yields None if it cannot be used; then everything is read from git."""
     connection = None
     with contextlib.suppress(OSError, sqlite3.Error):
         try:
@@ -349,7 +352,7 @@ class _Statements:
     find: str
     keep: str
     forget: str
-    """The oldest rows above a number of them."""
+    """Deletes the oldest rows above a number of them."""
 
 
 _BLOBS = _Statements(

@@ -125,7 +125,7 @@ class GitRepository:
         )
 
     async def commit_of(self, path: str, revision: str) -> str:
-        """The commit that a person names: a branch, a tag, or the beginning of an id."""
+        """Return the id of the commit that a person names by a branch, a tag, or the beginning of an id."""
         main = main_checkout(path)
         await self._trust.check(main)
         answer = await self._git.read(

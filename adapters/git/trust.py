@@ -37,7 +37,7 @@ _REMOTE_HELPER = re.compile(r"-|[A-Za-z0-9][A-Za-z0-9+.-]*::")
 _ADDRESS = re.compile(r"(remote|submodule)\..*\.(url|pushurl)")
 CONFIG_LIMIT = 1024 * 1024
 INCLUDE_DEPTH = 10
-"""As deep as git itself follows includes."""
+"""git itself follows includes to this depth."""
 MAX_INCLUDED_FILES = 100
 """Number of files, so that a file that includes itself is not read for ever."""
 
@@ -187,7 +187,7 @@ def _content(config: Path) -> bytes:
 
 
 def _shallow(main: GitCheckout) -> tuple[str, ...]:
-    """The commits at which the history is cut off; of a file that is too long for that, its digest."""
+    """Return the commits at which the history is cut off; for a file too long to compare, its digest."""
     file = main.common / "shallow"
     if not os.path.lexists(file):
         return ()

@@ -210,5 +210,7 @@ class PushedCommits:
             self._file.write(_PushedPage(pushed=pushed))
 
     def _pushed(self) -> dict[str, tuple[str, ...]]:
-        """None where they are lost: the bot then trusts less, and what it finds on a branch counts as somebody else's."""
+        """Return the commits the bot has pushed, or None if the record is lost: then it treats what it finds on a
+        branch as somebody else's.
+        """
         return (self._file.read() or _PushedPage()).pushed

@@ -36,8 +36,10 @@ class LlmAccess:
 
 
 class OpenAiLlm:
-    """The `Llm` port over chat completions. `formats` is what has been learnt of endpoints so far; `learn_limit` hears what
-    they say when a question was too long."""
+    """The `Llm` port over chat completions.
+
+    `formats` holds what was learned about endpoints; `learn_limit` receives their message when a question was too long.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""How many tokens a model can take at once: asked of its endpoint, learnt from its errors, or looked up in a small table."""
+"""Finds how many tokens a model accepts at once: asks its endpoint, reads its errors, or looks in a small table."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("bot.llm")
 SECONDS = 5.0
-"""For all questions about one model together."""
+"""The time-out for all questions about one model together."""
 KEPT = 3600.0
-"""Seconds after which an endpoint is asked again: a server may be started anew with another window."""
+"""Seconds after which an endpoint is asked again, because a server may be restarted with another window."""
 LEAST, MOST = 1_000, 20_000_000
-"""What is outside of these is no window."""
+"""Numbers outside of this range are not windows."""
 
 TABLE = (
     (r"gpt-4\.1", 1_047_576),
@@ -53,7 +53,7 @@ _FIELDS = (
     *("max_model_len", "max_input_tokens", "inputTokenLimit", "loaded_context_length"),
     *("context_length", "max_context_length", "context_window"),
 )
-"""What servers call it: vLLM, Anthropic, Gemini, LM Studio, OpenRouter, Mistral, Groq."""
+"""The field names of vLLM, Anthropic, Gemini, LM Studio, OpenRouter, Mistral and Groq."""
 _LIMITS = (
     re.compile(r"maximum context length (?:is|of) ([\d,]+)", re.IGNORECASE),
     re.compile(r"prompt is too long: [\d,]+ tokens > ([\d,]+) maximum", re.IGNORECASE),
@@ -63,20 +63,26 @@ _LIMITS = (
 _OUTPUT = re.compile(r"max_(?:completion_|output_|new_)?tokens", re.IGNORECASE)
 _NUM_CTX = re.compile(r"^\s*num_ctx\s+(\d+)\s*$", re.MULTILINE)
 _OLLAMA_DEFAULT = 4_096
-"""What ollama allots where neither the model nor a person says more, on machines of less than 24 GiB of video memory."""
+"""The window Ollama uses by default on machines with less than 24 GiB of video memory."""
 
 Ask = Callable[[str, str, Mapping[str, object] | None], Awaitable[object]]
-"""Method-less HTTP: the base (`api` or `root`), the path below it, and what is posted; None: GET. None is answered for errors."""
+"""Sends one HTTP request: the base (`api` or `root`), the path below it, and the JSON to post (None:
+
+GET). Returns None on any error.
+"""
 
 
 def window_in_table(model: str) -> int:
-    """The window of a model's family; 0: it is not in the table."""
+    """Return the window of a model's family, or 0 if it is not in the table."""
     name = model.rpartition("/")[2].lower()
     return next((tokens for pattern, tokens in TABLE if re.match(pattern, name)), 0)
 
 
 def limit_in(message: str) -> int:
-    """The window that an error message names; 0: none. A refused limit of the *output* looks alike and is none."""
+    """Return the window named in an error message, or 0.
+
+    A message that refuses an *output* limit looks similar and names none.
+    """
     if _OUTPUT.search(message) and "context" not in message.lower():
         return 0
     for pattern in _LIMITS:
@@ -86,7 +92,7 @@ def limit_in(message: str) -> int:
 
 
 class Windows:
-    """What is known so far of the windows of endpoints and models."""
+    """The known windows of endpoints and models."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
@@ -94,7 +100,7 @@ class Windows:
         self._reported: dict[tuple[str, str], int] = {}
 
     async def of(self, access: LlmAccess) -> int:
-        """Tokens; 0: nobody knows. It never fails, and takes no longer than `SECONDS`."""
+        """Return the window in tokens, or 0 if it is unknown. Never fails, and takes at most `SECONDS`."""
         key = (access.base_url, access.model)
         known = self._asked.get(key)
         if known is None or self._clock() - known[0] > KEPT:
@@ -102,7 +108,7 @@ class Windows:
         return known[1] or self.learnt(key) or window_in_table(access.model)
 
     def learn(self, key: tuple[str, str], tokens: int) -> None:
-        """What an error message or a CLI has said of its window."""
+        """Record the window that an error message or a CLI has reported."""
         if _plausible(tokens):
             self._reported[key] = tokens
 
@@ -121,7 +127,10 @@ async def _asked(access: LlmAccess) -> int:
 
 
 async def ask_endpoint(access: LlmAccess, ask: Ask) -> int:
-    """What the endpoint says of the window of its model; 0: nothing. Servers of one's own are asked in their own ways, too."""
+    """Return the window that the endpoint reports for its model, or 0.
+
+    Self-hosted servers are also asked in their own ways.
+    """
     if tokens := _of_model(
         await ask("api", f"models/{quote(access.model, safe='')}", None), access.model
     ):
@@ -145,7 +154,7 @@ async def ask_endpoint(access: LlmAccess, ask: Ask) -> int:
 
 
 def is_own_server(base_url: str) -> bool:
-    """Whether the endpoint is a machine of one's own network: only there are other paths than those of OpenAI tried."""
+    """Whether the endpoint is in a private network. Only there are paths outside of the OpenAI API tried."""
     host = urlsplit(base_url).hostname or ""
     try:
         return ip_address(host).is_private
@@ -154,7 +163,9 @@ def is_own_server(base_url: str) -> bool:
 
 
 def _of_model(answer: object, model: str) -> int:
-    """Of one model, or of a list of them. A list names each by `id` or `name`."""
+    """Read the window from the description of one model or from a list of models, whose entries are named by `id` or
+    `name`.
+    """
     told = _object(answer)
     listed = [*_listed(told, "data"), *_listed(told, "models")]
     meant = (

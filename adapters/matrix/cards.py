@@ -146,7 +146,7 @@ def _body(card: Card, laid: Sheet, room: int) -> Iterator[HtmlPiece]:
 
 
 def _footer(card: Card, laid: Sheet, by_words: frozenset[Verb]) -> Iterator[HtmlPiece]:
-    """In one piece: what can be chosen stands on the message that has the buttons."""
+    """Draw the footer in one piece: the choices belong on the message that has the buttons."""
     bodies: list[str] = []
     shown: list[str] = []
     if laid.choices:

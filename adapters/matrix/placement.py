@@ -32,7 +32,7 @@ class ButtonSeeding:
     sender: EventSender
     room: str
     revision: int
-    """Of the card: a button that was taken away may be wanted again later."""
+    """The revision of the card: a button that was removed may be needed again later."""
 
     async def seed(self, event_id: str, keys: tuple[str, ...]) -> None:
         try:
@@ -227,7 +227,7 @@ class CardPlacement:
     # ── reaction buttons ──
 
     async def _set_buttons(self) -> None:
-        """What can be chosen has a button, on the last message; what no longer can has none."""
+        """Put a button for every available choice on the last message and remove all others."""
         wanted, bearer, before = self._seeds(self._placed), self._ids[-1], self._former
         if before is None or (before.standing and not before.choices) or self._is_fresh:
             await self._seeding.seed(bearer, wanted)
@@ -248,7 +248,7 @@ class CardPlacement:
 
     @property
     def _is_fresh(self) -> bool:
-        """The message with the buttons was posted just now, and cannot have any."""
+        """Whether the message with the buttons was just posted, so that it cannot have any yet."""
         return self._posted_now and (self.anew or self._placed.revision == 1)
 
     @property

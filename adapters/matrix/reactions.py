@@ -75,20 +75,20 @@ EMOJI = {
     Verb.INTENT_REJECT: "❌",
     Verb.INTENT_RUN: "🚀",
 }
-"""Without U+FE0F: with it, clients would take the same button for another."""
+"""Without U+FE0F: with it, clients would treat it as another reaction."""
 MAX_BUTTONS = 4
 """The most reactions set by the bot per message. Each is an event and counts against the homeserver's rate limits."""
 MAX_KEY_LENGTH = 40
 NUMBERS = (*(f"{digit}\ufe0f\u20e3" for digit in range(1, 10)), "🔟")
 """With U+FE0F: a digit without it is drawn as text, and these are the reactions people click on."""
 _UNSEEDED = frozenset({Verb.LOG})
-"""What only one person wants to read needs no button: it is said."""
+"""Choices that only one person needs get no button; they can be typed."""
 _THUMBS = {
     "👍": Choice(label="Helpful", verb=Verb.HELPFUL),
     "👎": Choice(label="Not helpful", verb=Verb.UNHELPFUL),
 }
 RATED_KIND = "summary"
-"""The kind of card that thumbs are about. They have no buttons: whoever has nothing to say is not asked."""
+"""The kind of card that thumbs rate. It gets no buttons, so that nobody is pressed for a rating."""
 _AGREED = frozenset({"👍", "✔", "☑"})
 _STOP = frozenset({"🛑", "✋"})
 _VARIANT = re.compile("[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]")
@@ -101,7 +101,7 @@ class ReactionButton:
     emoji: str
     """The emoji of its verb, or a number; empty if neither would be unambiguous."""
     key: str
-    """The text of the button. No two are alike."""
+    """The text of the button, unique on its card."""
     seeded: bool
     """The bot adds it itself."""
 
@@ -129,7 +129,7 @@ def button_keys(choices: Sequence[Choice]) -> tuple[str, ...]:
 def seeded_keys(
     choices: Sequence[Choice], typed_verbs: frozenset[Verb] = frozenset()
 ) -> tuple[str, ...]:
-    """The buttons the bot sets itself."""
+    """Return the buttons the bot sets itself."""
     return tuple(button.key for button in reaction_buttons(choices, typed_verbs) if button.seeded)
 
 
@@ -152,7 +152,10 @@ def choice_for(placed: PlacedCard, key: str) -> Choice | None:
 
 
 def late_choice(placed: PlacedCard, key: str) -> Choice | None:
-    """A button that was there until the card was decided. What would count without having been asked twice does not."""
+    """Return a choice that had a button until the card was decided.
+
+    Choices that need a confirmation are not returned.
+    """
     key = _normalized_key(key)
     found = (
         button.choice
@@ -273,7 +276,7 @@ def _accepted_words(button: ReactionButton) -> frozenset[str]:
 
 
 def _label(button: ReactionButton) -> str:
-    """As its button would say it: two that are alike have a number behind."""
+    """Return the label of a choice; duplicates get a number."""
     return button.key.partition(" ")[2]
 
 

@@ -341,7 +341,7 @@ class RoomQueues:
     def __init__(self, tasks: asyncio.TaskGroup, commit: CommitToken) -> None:
         self._tasks, self._commit = tasks, commit
         self._last: dict[str, asyncio.Task[None]] = {}
-        """The end of each queue that is not empty."""
+        """The last task of each queue that is not empty."""
         self._committing: asyncio.Task[None] | None = None
         self._running = 0
         self._has_room = asyncio.Event()

@@ -336,7 +336,7 @@ class ChannelMarks:
     def __init__(self, path: Path) -> None:
         self._file = JsonFile(path, _SavedMarks)
         saved = self._file.read()
-        # damaged is as good as not there: then one hears from now on
+        # a damaged file counts as missing: the bot listens from now on
         self._saved: dict[str, float] = dict(saved.channels) if saved else {}
         self._channels = {
             name: _ChannelMark(newest=mark, held=mark) for name, mark in self._saved.items()

@@ -273,7 +273,7 @@ class SupportedBlocks:
         self._wall = wall
         self._refused: dict[tuple[str, BlockKind], float] = {}
         if self._file:
-            with suppress(Unavailable):  # then it is found out anew
+            with suppress(Unavailable):  # then it is determined again
                 self._refused = {(where, kind): at for where, kind, at in self._file.read() or ()}
 
     def kinds(self, workspace: str) -> frozenset[BlockKind]:

@@ -67,7 +67,7 @@ class _MutablePart:
     def mark_saved(
         self, living: MutableModel, path: str, rows: Container[str], keys: Mapping[str, list[int]]
     ) -> None:
-        """Take it for saved. A part that has no row yet is written whole by the next save."""
+        """Mark this part as saved. A part without a row is written as a whole by the next save."""
         if path not in rows:
             return
         self._new = False

@@ -31,7 +31,7 @@ from bot.settings import Provider, Settings
 
 _CLIS = {Provider.CLAUDE_CODE: CLAUDE_CODE, Provider.CODEX: CODEX}
 _CLI_MODELS = {Provider.CLAUDE_CODE: "claude", Provider.CODEX: "gpt-5"}
-"""The family a CLI uses when no model is named. Its smallest window counts."""
+"""The model family a CLI uses when no model is named. The smallest window of the family counts."""
 _ANTHROPIC = "https://api.anthropic.com/v1"
 _OPENAI = "https://api.openai.com/v1"
 _CHOICES = ", ".join(one for one in Provider if one is not Provider.CUSTOM)
@@ -83,7 +83,9 @@ class ChosenLlm:
         return reply.model_copy(update={"usage": reply.usage + asked})
 
     async def window(self) -> int:
-        """How many tokens the model takes at once: the setting, else what its endpoint or its CLI says, else a table."""
+        """Return how many tokens the model accepts: by the setting, else as its endpoint or CLI reports, else by a
+        table.
+        """
         settings = self._current()
         if settings.llm_context_window:
             return settings.llm_context_window

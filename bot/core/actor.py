@@ -200,7 +200,7 @@ class Actor:
         # the audit log comes first: a person's request must not take effect before its outcome is recorded
         if event is not self._audited_event and (entry := outcome_entry(before, event, session)):
             self._world.audit.note(entry)
-            # the save below is tried again when the disk is full: the entry is written once
+            # the save below is retried when the disk is full, but the entry must be written once
             self._audited_event = event
         self._save(session=session, inbox=inbox, outbox=outbox)
         self._world.logbook.note(before, event, session)
@@ -293,7 +293,7 @@ class Actor:
         self._save(outbox=outbox, inbox=[*self._record.inbox, *came])
 
     def _masked(self, event: Event) -> Event:
-        """What comes from the world enters here, so the steps hand over what programs and the model have said as it is."""
+        """Mask an event from outside. The steps pass on what programs and the model say, and it is masked here."""
         return self._world.masker.mask_model(event, keep_exact=True)
 
     def _save(

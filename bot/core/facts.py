@@ -11,9 +11,10 @@ from pydantic import BaseModel, ConfigDict
 
 EXACT = "exact"
 Exact = Annotated[str, EXACT]
-"""What git, tmux, a chat or the bot itself finds again by it: an id, a commit, a branch, a path, a command that was approved.
+"""Marks a value by which git, tmux, a chat or the bot finds something again: an id, commit, branch, path or approved
+command.
 
-It is kept letter by letter, and masked only where people or a model see it.
+It is stored unchanged and masked only where people or a model see it.
 """
 
 
@@ -29,14 +30,14 @@ class MutableModel(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     def copied(self) -> Self:
-        """A copy whose lists and living parts are its own; the facts in them are shared."""
+        """Return a copy with its own lists and mutable parts; the facts in them are shared."""
         names = _changing_fields(type(self))
         return self.model_copy(update={name: _copied(getattr(self, name)) for name in names})
 
 
 @cache
 def _changing_fields(kind: type[MutableModel]) -> tuple[str, ...]:
-    """Found once for each class: a session has hundreds of fields, and it is copied for every event."""
+    """Cached for each class: a session has hundreds of fields and is copied for every event."""
     fields = kind.model_fields.items()
     return tuple(name for name, field in fields if _changes(field.annotation))
 

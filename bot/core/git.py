@@ -117,7 +117,7 @@ class Scan(Fact):
     files: int = 0
     truncated: bool = False
     context: RequestContext | None = None
-    """What the request is about in it: files, definitions, tests, pieces of code. None: nobody could look."""
+    """What the request is about in this repository. None: the search was not possible."""
 
 
 class Commit(Fact):

@@ -62,7 +62,7 @@ class Reply(Fact):
     model: str = ""
     finish_reason: str = "stop"
     context_window: int = 0
-    """Of the model, where the answer tells it; 0: it does not."""
+    """The window of the model if the reply names it, else 0."""
 
 
 # What a text costs in tokens, and how many tokens may be sent at once.
@@ -87,7 +87,7 @@ MOST_CONTEXT = 24_000
 
 
 def context_tokens(window: int) -> int:
-    """How many tokens of the repository's code go into a prompt for a model with such a window; 0: it is not known."""
+    """Return how many tokens of code go into a prompt for a model with this window; 0 means unknown."""
     return min(MOST_CONTEXT, int((window or BUDGET_IF_UNKNOWN) * CONTEXT_SHARE))
 
 

@@ -15,7 +15,7 @@ from bot.core.session import SCHEMA
 
 SavedRow = dict[str, Any]
 Names = Mapping[str, str]
-"""By the old name of a field: the new one."""
+"""Maps the old name of a field to the new one."""
 _TASK_PATH = re.compile(r"/session/tasks/[0-9]+")
 
 
@@ -27,11 +27,11 @@ def _without_steps(task: SavedRow) -> SavedRow:
     return {name: value for name, value in task.items() if name != "steps"}
 
 
-# Form 5: what a session remembers for a step is a part of its own.
+# form 5: what a session remembers for a step moved to a part of its own
 
 
 def _names(words: str) -> Names:
-    """`old=new`, or one word where the name stays."""
+    """Parse `old=new` pairs; a single word is a name that stays."""
     pairs = (word.partition("=") for word in words.split())
     return {old: new or old for old, _, new in pairs}
 
@@ -103,7 +103,7 @@ def _in_parts(row: SavedRow, parts: Mapping[str, Names], renamed: Names | None =
 
 @dataclass(frozen=True)
 class Migration:
-    """What becomes of the fields of a session and of a task."""
+    """How the fields of a session and of a task change from one form to the next."""
 
     session: Callable[[SavedRow], SavedRow] = _unchanged
     task: Callable[[SavedRow], SavedRow] = _unchanged
@@ -151,7 +151,7 @@ def migrate_rows(
 
 
 def migrate_session(saved: SavedRow, form: int, steps: Migrations = MIGRATIONS) -> SavedRow:
-    """A session with everything in it, its tasks among it."""
+    """Migrate a whole session, including its tasks."""
     for number in range(form + 1, SCHEMA + 1):
         step = steps[number]
         tasks = [step.task(dict(task)) for task in saved.get("tasks", ())]

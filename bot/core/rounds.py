@@ -57,7 +57,10 @@ async def tick(world: World, actors: Iterable[Actor]) -> None:
 
 
 async def _tail(world: World, run: Run) -> str:
-    """The last lines of a pane. One that cannot be read must not keep all other sessions from their status."""
+    """Return the last lines of a pane.
+
+    A pane that cannot be read must not keep the other sessions from their status.
+    """
     try:
         return await world.panes.tail(run.name, TAIL_LINES)
     except PortError as trouble:

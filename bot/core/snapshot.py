@@ -175,7 +175,7 @@ def restore(data: bytes) -> Session:
 
 
 def _migrated(saved: SavedSession, form: int) -> SavedSession:
-    """Of our own keys; gwt's have never changed."""
+    """Migrate the bot's own keys; those of the exported form have never changed."""
     older = saved.model_dump(mode="json")
     gwts = {name: older.pop(name) for name in SavedSession.model_fields if name != "tasks"}
     return SavedSession.model_validate(gwts | migrate_session(older, form))

@@ -102,7 +102,7 @@ class Feedback(Fact):
 
 
 class SessionTalk(MutableModel):
-    """What people say in the thread besides."""
+    """What people say in the thread while the session works."""
 
     waiting: tuple[Words, ...] = ()
     """What the model has not judged yet, in the order in which it came."""

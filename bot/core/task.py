@@ -168,13 +168,13 @@ class NextRun(MutableModel):
     """What is known of the next run of a task before it starts."""
 
     why: Why = Why.FIRST
-    """What it is started for."""
+    """The reason for the next run."""
     feedback: str = ""
-    """What it is told about that."""
+    """What the agent is told about that reason."""
     instructions: str = ""
-    """What it is told besides."""
+    """Further instructions for the agent."""
     to_merge: str = ""
-    """What its agent has to merge before anything else; each run is told so until git says that it is done."""
+    """What the agent must merge first. Each run is told so until git confirms the merge."""
     not_before: AwareDatetime | None = None
     """When its agent's account has quota again."""
 
@@ -200,7 +200,7 @@ class Task(MutableModel):
     blocked_from: TaskState | None = None
     """Its state before it was blocked; a retry continues there."""
     choice: Step | None = None
-    """Which next step shall be taken? It waits for that choice."""
+    """The choice of the next step that the task waits for."""
     past_choices: tuple[str, ...] = ()
     """What happened to it and which step was chosen, the last ones: `check_failed>again`."""
     next_run: NextRun = Field(default_factory=NextRun)
@@ -216,7 +216,7 @@ class Task(MutableModel):
     agent: str = ""
     workspace: Workspace | None = None
     former_workspaces: tuple[Workspace, ...] = ()
-    """Those it had before, which were lost: their names are not used again, and they are looked after at the end."""
+    """Earlier workspaces that were lost. Their names are not used again, and they are cleaned up at the end."""
     runs: list[Run] = Field(default_factory=list[Run])
     checks: list[Check] = Field(default_factory=list[Check])
     verdicts: list[Verdict] = Field(default_factory=list[Verdict])
@@ -231,7 +231,7 @@ class Task(MutableModel):
     flags: tuple[Flag, ...] = ()
     """Signs in its latest work that its tests were made to pass, or that it touches more than its plan says."""
     accepted: tuple[str, ...] = ()
-    """What a person let pass: commits whose flags or verdict they have seen, names of limits, marks of settings."""
+    """What people have accepted: commits whose flags or verdict they have seen, names of limits, marks of settings."""
     settings_mark: str = ""
     """The hash of the settings that its agent obeys, as of when a person was asked about them."""
     checked_run: str = ""
@@ -268,7 +268,7 @@ class Task(MutableModel):
     idle_seconds: float = 0
     """Seconds since its start in which nobody worked on it: it waited for a person, an account, its turn, a review."""
     idle_since: AwareDatetime | None = None
-    """Since when it waits so."""
+    """Since when the task waits like this."""
     completed_at: AwareDatetime | None = None
 
     def become(self, state: TaskState, why: str = "") -> None:

@@ -1,6 +1,4 @@
-"""Short texts for people: cleaned of what is invisible, joined into sentences, shortened; numbers and times; and in
-which language a text is written.
-"""
+"""Short texts for people: cleaned, joined into sentences and shortened; numbers and times; and the language of a text."""
 
 from __future__ import annotations
 
@@ -38,12 +36,12 @@ def as_clause(text: str) -> str:
 
 
 def cut(text: str, longest: int) -> str:
-    """At most so many characters; the last one is an ellipsis where something is left out."""
+    """Return at most `longest` characters; the last one is an ellipsis if something was cut."""
     return text if len(text) <= longest else text[: max(0, longest - 1)].rstrip() + "…"
 
 
 def shortened(text: str, most: int) -> str:
-    """So many characters of it, and behind them how many are left out."""
+    """Return the first characters of a text and how many were left out."""
     if len(text) <= most:
         return text
     kept = text[:most].rstrip()
@@ -51,7 +49,10 @@ def shortened(text: str, most: int) -> str:
 
 
 def first_few(lines: Sequence[str], most: int, noun: str = "") -> tuple[str, ...]:
-    """The first lines, and how many more there are. One line more is shown: to say so would need as much room."""
+    """Return the first lines and the number of the others.
+
+    A single further line is shown, because the number would need as much room.
+    """
     if len(lines) <= most + 1:
         return tuple(lines)
     more = len(lines) - most
@@ -74,7 +75,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def date_time(at: datetime, *, seconds: bool = False) -> str:
-    """2026-01-31 09:05 UTC: people read it in many places, so the zone is said."""
+    """Format a time like 2026-01-31 09:05 UTC. The zone is included because people read it in many places."""
     return f"{at.astimezone(UTC):%Y-%m-%d} {time_of_day(at, seconds=seconds)}"
 
 

@@ -199,7 +199,7 @@ class Rules:
     limits: TaskLimits = field(default_factory=TaskLimits)
     """What a task may use before a person is asked."""
     context_window: Callable[[], Awaitable[int]] = unknown_window
-    """Tokens the model can take at once, as far as anybody knows."""
+    """Returns how many tokens the model accepts at once, or 0 if unknown."""
     keys: Callable[[], Mapping[str, bool]] = dict
     """Which keys are set: names and yes or no, never values."""
 

@@ -55,7 +55,7 @@ class Repository(Protocol):
     async def find_context(
         self, path: str, commit: str, request: str, tokens: int
     ) -> RequestContext:
-        """The files, definitions and tests at that commit that a request is about, in at most so many tokens."""
+        """Return the files, definitions and tests at that commit that a request is about, in at most `tokens` tokens."""
         ...
 
     async def read(self, path: str, commit: str, names: tuple[str, ...]) -> dict[str, str]:

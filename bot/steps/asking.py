@@ -1,7 +1,8 @@
-"""Asks the model one question: the answer is checked, asked for again at most twice with what was wrong, then done without.
+"""Asks the model one question.
 
-Each question is a subclass of `Prompt`. Its prompt file is the system message; everything that comes from outside
-travels as data in a message of its own.
+The reply is checked and asked for again at most twice, with what was wrong; then a fallback is used. Each question is a
+subclass of `Prompt`. Its prompt file is the system message; everything that comes from outside travels as data in a
+separate message.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ PROMPTS: dict[str, type[Prompt[Any]]] = {}
 
 
 class Prompt(ABC, Generic[T]):
-    """One question to the model: what it is told, how its reply is read, and what is taken without one.
+    """One question to the model: its data, how the reply is read, and the fallback without a valid reply.
 
-    `name`: of the file in bot/prompts. `reply`: the model of a reply in JSON; None: the reply is a text.
+    `name`: the file in bot/prompts. `reply`: the model of a JSON reply, or None for a text.
     """
 
     name: ClassVar[str]
@@ -65,28 +66,28 @@ class Prompt(ABC, Generic[T]):
             PROMPTS[name] = cls
 
     def known(self) -> T | None:
-        """The answer where there is nothing to ask."""
+        """Return the answer if it is known without asking, else None."""
         return None
 
     @abstractmethod
     def data(self) -> dict[str, object]:
-        """What the model is told."""
+        """Return the data that the model gets."""
 
     def read(self, text: str) -> T:
-        """The answer. A ValueError says, in a sentence for the model, what is wrong with it."""
+        """Read the reply. A ValueError says, in a sentence for the model, what is wrong with it."""
         return cast(T, json_parser(self.reply, text) if self.reply else text)
 
     @abstractmethod
     def fallback(self) -> T:
-        """What is taken where the model gave no usable answer."""
+        """Return the result to use when the model gave no valid reply."""
 
     def prose(self, found: T) -> str | None:
-        """What of the answer people read: it must be in `data["language"]`."""
+        """Return the parts of the result that people read; they must be in `data["language"]`."""
         return None
 
 
 class ResultFields(TypedDict):
-    """What the event that answers a question begins with."""
+    """The first fields of an event that answers a question."""
 
     id: str
     at: AwareDatetime
@@ -95,7 +96,7 @@ class ResultFields(TypedDict):
 
 
 class SessionPrompt(Prompt[T], Generic[T, A, E]):
-    """A question about a session: the action that asks it, and the event that comes of the answer."""
+    """A question about a session, with the action that asks it and the event that results."""
 
     def __init_subclass__(
         cls, name: str = "", reply: type[ModelReply] | None = None, asked_by: type[A] | None = None
@@ -107,19 +108,22 @@ class SessionPrompt(Prompt[T], Generic[T, A, E]):
     @classmethod
     @abstractmethod
     async def about(cls, world: World, session: Session, order: A) -> Self:
-        """The question that an action asks. Refused where what it is about is no longer there."""
+        """Create the question for an action. Raises Refused if its subject no longer exists."""
 
     def unasked(self, trouble: PortError) -> T:
-        """What is taken where the model cannot be asked. Raising the trouble leaves it to the actor, which tries again."""
+        """Return the result to use when the model cannot be reached.
+
+        By default raises the error, so that the actor retries.
+        """
         raise trouble
 
     @abstractmethod
     async def event(self, world: World, found: T, fields: ResultFields) -> E:
-        """What the answer means to the session."""
+        """Return the event that tells the session the result."""
 
     @classmethod
     async def perform(cls, world: World, session: Session, order: A) -> E:
-        """Done twice it is the same: it only looks, and the last result counts."""
+        """Ask the question and return its event. Safe to repeat: asking changes nothing, and the last result counts."""
         question = await cls.about(world, session, order)
         try:
             found, usage = await ask(world.llm, question)
@@ -132,9 +136,9 @@ class SessionPrompt(Prompt[T], Generic[T, A, E]):
 
 
 async def ask(llm: Llm, question: Prompt[T]) -> tuple[T, Usage]:
-    """Ask; say what was wrong and ask again, twice at most; then do without.
+    """Ask, and ask again at most twice with what was wrong; then use the fallback.
 
-    An answer in another language than `data["language"]` is asked for once more, and then taken as it is.
+    A reply in another language than `data["language"]` is asked for once more, and then accepted.
     """
     if (known := question.known()) is not None:
         return known, Usage()
@@ -186,7 +190,7 @@ def _described(wrong: Exception) -> str:
 
 
 def json_parser(model: type[M], text: str) -> M:
-    """An answer that is one JSON object."""
+    """Parse a reply that is one JSON object."""
     found = json_object_in(without_code_fence(text))
     _refuse_schema(found, model)
     return model.model_validate(found)

@@ -28,7 +28,7 @@ MODULES: tuple[ModuleType, ...] = (
     *(chat, repository_state, intake, clarify, specify, execute, next_step, dialogs),
     *(verify, verdict, ship, pull_text, finish, final, change, talk),
 )
-"""Where the functions marked `@performs` and the questions of sessions are: they are known once these are imported."""
+"""The modules with functions marked `@performs` and with questions about sessions. Importing them registers both."""
 
 
 async def perform(world: World, session: Session, action: Action, tell: Tell) -> Event | None:

@@ -85,7 +85,7 @@ def session_material(session: Session) -> dict[str, object]:
 
 
 def repository_data(scan: Scan) -> dict[str, object]:
-    """What was read of the repository; of what the request is about only the text."""
+    """Return what was read of the repository, with only the text of the context."""
     return {
         **scan.model_dump(mode="json", exclude={"context"}),
         "context": scan.context.text if scan.context else "",
@@ -264,7 +264,7 @@ def common_data(session: Session, said: str = "") -> dict[str, object]:
 
 
 def waiting_words(session: Session, words_id: str) -> Words:
-    """What somebody said, as long as it waits to be judged."""
+    """Return the message with this id. Raises Refused if it no longer waits to be judged."""
     found = next((words for words in session.talk.waiting if words.id == words_id), None)
     if found is None:
         raise Refused("what was said no longer waits to be judged")
@@ -399,7 +399,10 @@ def task_data(session: Session, task: Task) -> dict[str, object]:
 
 
 async def masked_diff(world: World, workspace: Workspace, *until: str) -> str:
-    """What was changed in a worktree, up to a commit or to what is checked out: secrets are masked before it is cut, as half a key is not known for one."""
+    """Return the diff of a worktree up to a commit or to the current state.
+
+    Secrets are masked before it is cut, because half a key would not be recognised.
+    """
     diff = await world.worktrees.diff(workspace.path, workspace.start, LONGEST_DIFF, *until)
     return world.masker.mask(diff)
 

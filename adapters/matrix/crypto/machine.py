@@ -89,7 +89,7 @@ class OlmMachine:
                     self.olm.users_for_key_query |= {one.user} & self.olm.tracked_users
 
     def discard_room_key(self, room: str) -> None:
-        """What is said next in that room is encrypted with another one."""
+        """Encrypt the next message in that room with a new key."""
         self.olm.outbound_group_sessions.pop(room, None)
 
     def _open(self, event: Json) -> None:

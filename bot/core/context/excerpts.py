@@ -21,8 +21,11 @@ MOST_PATHS = 100
 OUTLINED = 30
 """Files that are opened: their definitions are listed, and pieces are shown of them."""
 PATHS_SHARE, TESTS_SHARE, OUTLINE_SHARE = 0.12, 0.03, 0.33
-"""Of the budget. The rest is for code. Measured: an outline names most definitions that a change
-touches, and whole files are too long to be worth their tokens."""
+"""Shares of the budget; the rest is for code.
+
+Measured: an outline names most definitions that a change touches, and whole files are too long to be worth their
+tokens.
+"""
 LONGEST_PIECE = 60
 AROUND = 6
 """Lines shown before and after a match in a long function."""
@@ -39,14 +42,14 @@ class ContextFile(Fact):
 
 
 class RequestContext(Fact):
-    """What is found of a request in a repository at one commit."""
+    """What was found for a request in a repository at one commit."""
 
     commit: str
     files: tuple[ContextFile, ...] = ()
-    """Best first."""
+    """The best matches first."""
     tests: tuple[str, ...] = ()
     text: str = ""
-    """All of it as the model reads it."""
+    """The context as the model reads it."""
     tokens: int = 0
     seconds: float = Field(default=0.0)
     searched: int = 0
@@ -65,7 +68,7 @@ def compose(
     tokens: int,
     searched: int = 0,
 ) -> RequestContext:
-    """The context in at most so many tokens. `texts`: the contents of the best files."""
+    """Return the context in at most `tokens` tokens. `texts`: the contents of the best files."""
     matcher = _Matcher(request)
     opened = [_OpenedFile.of(one, texts[one.path], matcher) for one in ranked if one.path in texts]
     room = tokens * BYTES_PER_TOKEN
@@ -96,7 +99,7 @@ def _overview(
     room: int,
     searched: int,
 ) -> Iterator[str]:
-    """Paths, tests and definitions: all that is shown without code."""
+    """Yield the paths, tests and definitions: everything but the code."""
     paths = _within(_path_lines(ranked), int(room * PATHS_SHARE))
     heading = f"## Files that match the request best, of {searched} source files"
     yield "\n".join([heading, *paths])
@@ -191,12 +194,12 @@ def _value_of(definition: Definition, hits: Sequence[tuple[int, str]], matcher: 
     named = sum(matcher.weights.get(word, 0.0) for word in name) + (
         4.0 if name & matcher.exact else 0.0
     )
-    # a long function says everything somewhere
+    # a long function mentions everything somewhere
     return 2 * named + inside / math.sqrt(4 + (definition.last - definition.first) / 10)
 
 
 def _outlines(opened: Sequence[_OpenedFile], room: int) -> list[str]:
-    """The definitions of each file, the most fitting of those that have no room together."""
+    """List the definitions of each file. If there is not enough room, the best matches are kept."""
     lines: list[str] = []
     for at, one in enumerate(opened):
         share = room * 2 // (len(opened) - at + 2)
@@ -223,7 +226,7 @@ def _entry(definition: Definition) -> str:
 
 
 def _best_pieces(opened: Sequence[_OpenedFile], room: int) -> dict[str, list[tuple[int, int]]]:
-    """The lines to be shown of each file, within so many bytes."""
+    """Choose the lines to show of each file, within `room` bytes."""
     best = max((one.score for one in opened), default=0.0) or 1.0
     candidates = [
         (piece.value * (0.35 + one.score / best), at, piece)
@@ -256,7 +259,7 @@ def _pieces(one: _OpenedFile) -> list[_Piece]:
         elif size > LONGEST_PIECE and not inner:
             found += _windows(one, definition, one.values[n])
         else:
-            # what holds other definitions is shown by its head
+            # of a definition that contains others only the head is shown
             last = min(one.definitions[n + 1].first - 1, definition.first + 12)
             found.append(_Piece(one.values[n] * 0.5, definition.first, max(definition.first, last)))
     outside = one.definitions[0].first - 1 if one.definitions else len(one.lines)
@@ -272,7 +275,7 @@ def _pieces(one: _OpenedFile) -> list[_Piece]:
 
 
 def _windows(one: _OpenedFile, definition: Definition, value: float) -> list[_Piece]:
-    """The head of a long function, and the lines around its matches."""
+    """Return the head of a long function and the lines around its matches."""
     inside = [line for line, _ in one.hits if definition.first <= line <= definition.last]
     ranges = _merged(
         [
@@ -287,7 +290,7 @@ def _windows(one: _OpenedFile, definition: Definition, value: float) -> list[_Pi
 
 
 def _merged(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Sorted, and what touches is one."""
+    """Sort the ranges and join those that touch."""
     merged: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
         if merged and first <= merged[-1][1] + 2:

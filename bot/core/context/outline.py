@@ -43,22 +43,25 @@ _HEAD = re.compile(
 )
 MOST_DEFINITIONS = 2_000
 LONGEST_TEXT = 400_000
-"""Characters of a file that are looked through: what is longer is generated."""
+"""The number of characters searched in a file: longer files are generated."""
 
 
 @dataclass(frozen=True)
 class Definition:
     name: str
     first: int
-    """Line numbers begin at 1."""
+    """The line number, starting at 1."""
     last: int
     indent: int
     head: str
-    """The line it begins with, without its indentation."""
+    """The first line, without its indentation."""
 
 
 def names(text: str) -> list[str]:
-    """The names of all definitions, in order. Ends are not looked for: this runs over whole repositories."""
+    """Return the names of all definitions, in order.
+
+    Their ends are not searched, because this runs over whole repositories.
+    """
     found = _HEAD.finditer(text[:LONGEST_TEXT])
     return [
         match[match.lastindex or 0]
@@ -67,7 +70,7 @@ def names(text: str) -> list[str]:
 
 
 def outline(text: str) -> list[Definition]:
-    """The definitions of a file with their first and last line."""
+    """Return the definitions of a file with their first and last lines."""
     text = text[:LONGEST_TEXT]
     starts = [0, *(at + 1 for at, sign in enumerate(text) if sign == "\n")]
     lines = text.split("\n")
@@ -91,7 +94,7 @@ def outline(text: str) -> list[Definition]:
 
 
 def _indent(line: str) -> int:
-    """-1 for blank lines."""
+    """Return the width of the indentation, or -1 for blank lines."""
     bare = line.lstrip(" \t")
     return len(line[: len(line) - len(bare)].expandtabs(4)) if bare.strip() else -1
 
@@ -101,7 +104,7 @@ _OPENERS = re.compile(r"[ \t]*[({]")
 
 
 def _end(lines: list[str], indents: list[int], at: int, indent: int) -> int:
-    """The last line that stands further in than the head, and the line that closes it."""
+    """Return the index of the last line that is indented further than the head, or that closes it."""
     last = at
     for line in range(at + 1, len(lines)):
         if indents[line] == -1:

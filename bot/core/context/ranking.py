@@ -10,19 +10,19 @@ from dataclasses import dataclass, field
 from bot.core.context.words import compounds, paths_in, query_weights, spoken, words
 
 PATH, FOLDER, NAMES = 12.0, 9.0, 5.0
-"""What a word counts in the file's name, in its folders, and in the names it defines."""
+"""The weight of a word in the file's name, in its folders, and in the names it defines."""
 SATURATION = 8.0
 LENGTH = 0.4
-"""How much a long list of names takes away from each of them."""
+"""How much a long list of names lowers the weight of each name."""
 EXACT = 5.0
-"""What an identifier of the request counts in the file that defines it."""
+"""The score for a file that defines an identifier of the request."""
 NAMED = 8.0
-"""What a file counts that the request names."""
+"""The score for a file that the request names."""
 SIMILAR, RECENT = 7.0, 0.8
 FADING = 30
-"""Commits after which a change counts a third."""
+"""Number of commits after which a change counts a third."""
 WIDEST = 40
-"""A commit of more files says nothing about any of them."""
+"""Commits with more files than this say nothing about any of them."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class SourceFile:
     names: str = ""
     """The stems of the names it defines, with a space before and after each."""
     exact: str = ""
-    """Those names of several parts, in lower case, likewise."""
+    """The compound names among them, in lower case, in the same format."""
 
 
 @dataclass(frozen=True)
 class PastChange:
-    """A commit: what its message says, as stems, and which files it changed."""
+    """A commit: the stems of its message and the files it changed."""
 
     words: tuple[str, ...]
     paths: tuple[str, ...]
@@ -50,7 +50,7 @@ class Ranked:
 
 
 def rank(request: str, files: Sequence[SourceFile], history: Sequence[PastChange]) -> list[Ranked]:
-    """The files with a score, best first. `history`: newest first."""
+    """Return the files with a score, best first. `history`: newest first."""
     weights = query_weights(request)
     ranked = {file.path: Ranked(file.path, 0.0) for file in files}
     _add_lexical(ranked, weights, files, spoken(request))

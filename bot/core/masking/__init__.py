@@ -27,9 +27,9 @@ from bot.core.text import clean
 
 T = TypeVar("T")
 _REMEMBERED = 8_000_000
-"""Characters of texts without secrets that a masker remembers."""
+"""Number of characters of texts without secrets that a masker remembers."""
 _EACH = 100
-"""Characters that a remembered text costs beside its own."""
+"""Number of characters that a remembered text counts in addition to its own."""
 
 _SECRET_KEY = re.compile(
     r"[A-Za-z0-9_.-]{0,48}?(?i:pass(?:word|wd|phrase)|pwd|secret|token|credentials?|(?:api|access|private|secret)[_.-]?key)"
@@ -67,9 +67,9 @@ class Masker:
         return masked
 
     def mask_model(self, value: T, *, personal: bool = False, keep_exact: bool = False) -> T:
-        """The same value with every string in it masked, however deep; itself where nothing is secret.
+        """Return the same value with every string masked, at any depth, or the value itself if nothing is secret.
 
-        `keep_exact`: fields that are marked EXACT stay as they are.
+        `keep_exact`: fields marked EXACT stay unchanged.
         """
         walk = _ModelWalk(self.mask_personal if personal else self.mask, keep_exact)
         return cast(T, walk.masked(value))
@@ -77,7 +77,7 @@ class Masker:
 
 @dataclass(frozen=True)
 class _ModelWalk:
-    """Masks each string in a value, and makes anew only what holds one that changed."""
+    """Masks each string in a value and rebuilds only what contains a changed one."""
 
     mask: Callable[[str], str]
     keep_exact: bool
@@ -141,10 +141,10 @@ def _exact_fields(model: type[BaseModel]) -> frozenset[str]:
 
 
 class TextMemory:
-    """Texts in which nothing was found: they are not scanned again.
+    """Remembers texts in which nothing was found, so that they are not scanned again.
 
-    What a session has come to hold returns with each card, log and save; one story of the demo masks 500 texts 6,000
-    times. A text that held a secret is never kept here.
+    The content of a session returns with each card, log and save: one demo masks 500 texts 6,000 times. A text that
+    held a secret is never kept here.
     """
 
     def __init__(self) -> None:
@@ -162,7 +162,7 @@ class TextMemory:
 
 
 class LearningMasker(Masker):
-    """A masker that can be told of a new secret while it is in use everywhere; then nothing counts as scanned."""
+    """A masker that can learn new secrets while in use. After that, all texts are scanned again."""
 
     def learn(self, more: Mapping[str, str]) -> None:
         if not more.items() <= self._known.items():

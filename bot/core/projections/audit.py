@@ -161,7 +161,7 @@ def _changed_fields(before: Session, after: Session) -> list[str]:
 
 
 def _differing(before: MutableModel, after: MutableModel, inside: str = "") -> Iterator[str]:
-    """The names of fields; those of a part behind the part's own: `plan.documents`."""
+    """Return the names of fields that differ; nested ones with their part: `plan.documents`."""
     for name, value in vars(after).items():
         was = getattr(before, name)
         if isinstance(value, MutableModel):

@@ -60,7 +60,7 @@ def is_outdated(session: Session, drafts: Iterable[TaskDraft]) -> bool:
 
 
 def _are_all_held(change: Change) -> bool:
-    """Whether every task the change touches was held before, by somebody who may."""
+    """Whether every task the change touches is already held, by somebody with that right."""
     return bool(change.held) and {one.task_id for one in change.affected} <= {*change.held}
 
 

@@ -136,7 +136,7 @@ class ClarifyPrompt(
     reply=RequestUnderstanding,
     asked_by=FindQuestions,
 ):
-    """What the request is and leaves open. Nothing usable: no questions, and planning goes on."""
+    """Reads the request and finds what is open. Without a valid reply nothing is asked, and planning goes on."""
 
     session: Session
     earlier: Sequence[EarlierSession] = ()
@@ -150,7 +150,7 @@ class ClarifyPrompt(
         return bool(self.session.intent.clarifications)
 
     def known(self) -> RequestUnderstanding | None:
-        """A request that says nothing at all is not worth the model's time."""
+        """Return the fixed question for a request without content; the model is not asked about it."""
         empty = None if self._settled else vague_request(self.session.intent.body)
         return RequestUnderstanding(vague=empty, questions=[]) if empty else None
 

@@ -50,7 +50,7 @@ class NextStepPrompt(
     reply=StepReply,
     asked_by=ChooseStep,
 ):
-    """One of the step's options, or none. `task`: what it is about; none: it is about the session."""
+    """Chooses one of the possible next steps, or none. `task`: its subject; None: the session."""
 
     session: Session
     step: Step

@@ -102,7 +102,7 @@ class FinalPrompt(
         )
 
     def unasked(self, trouble: PortError) -> Whole:
-        """The end never waits for the opinion of a model that cannot be used."""
+        """The end never waits for a model that cannot be reached."""
         if not isinstance(trouble, Refused):
             return super().unasked(trouble)
         return plain_verdict(self.session, self.at), ()

@@ -99,7 +99,7 @@ async def scan(world: World, session: Session, order: ScanRepository) -> Scanned
 
 
 async def _context(world: World, session: Session) -> RequestContext | None:
-    """The code that the request is about. Without it planning goes on: the model is told less."""
+    """Return the code that the request is about, or None: then planning goes on without it."""
     tokens = context_tokens(session.llm.context_window)
     try:
         return await world.repository.find_context(

@@ -184,7 +184,7 @@ class Knowledge:
         return filed
 
     async def _answer(self, question: Prompt[T]) -> T:
-        """The model's, or what is taken without it."""
+        """Return the model's answer, or the fallback."""
         try:
             found, usage = await ask(self.world.llm, question)
         except PortError:

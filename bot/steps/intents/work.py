@@ -91,7 +91,7 @@ class Intents:
         )
         own = self.world.registrar.problem(repository)
         problems = shelf.problems if own in ("", *shelf.problems) else (*shelf.problems, own)
-        # people write these files; what is in them becomes requests, and is shown cut to size
+        # people write these files: their content becomes requests and is shown shortened
         return self.world.masker.mask_model(RegistryContents(intents=found, problems=problems))
 
     async def waiting(self, thread: Thread) -> tuple[tuple[Entry, ...], tuple[str, ...]]:

@@ -42,7 +42,7 @@ class PullRequestPrompt(
     reply=PullReply,
     asked_by=DescribeWork,
 ):
-    """Title and body for the pull request of a task. Nobody is asked where there is no diff to be seen."""
+    """Writes title and body of a task's pull request. The model is not asked if there is no diff."""
 
     session: Session
     task: Task

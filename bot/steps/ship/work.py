@@ -93,7 +93,7 @@ async def watch_pulls(
             found = await with_retries(
                 world, partial(forge.look, slug, number), tell, order=order.key, quiet=False
             )
-            # compared with what was saved of it, which is masked
+            # compared with the saved version, which is masked
             pull = world.masker.mask_model(_trusted_notes_only(found))
             if pull != known.get(number):
                 known[number] = pull

@@ -94,7 +94,7 @@ def spec_text(session: Session) -> str:
 
 @dataclass(frozen=True)
 class TasksPrompt(Prompt[Breakdown | None], name="tasks", reply=Breakdown):
-    """`poor`: the version that is to be made better."""
+    """Asks for the tasks. `poor`: the version to improve."""
 
     session: Session
     poor: GradedBreakdown | None = None
@@ -132,7 +132,7 @@ class TasksPrompt(Prompt[Breakdown | None], name="tasks", reply=Breakdown):
 
 @dataclass(frozen=True)
 class BreakdownPrompt(Prompt[Quality | None], name="breakdown", reply=Quality):
-    """A judgement that cannot be had counts for nothing."""
+    """Asks how good the tasks are. Without a valid reply there is no score."""
 
     session: Session
     tasks: Sequence[TaskDraft]
@@ -189,7 +189,7 @@ def _kept_drafts(session: Session) -> list[TaskDraft]:
 async def _graded(
     llm: Llm, session: Session, breakdown: Breakdown, spec: str
 ) -> tuple[GradedBreakdown, Usage]:
-    """What anybody can see first, then what the model thinks of it."""
+    """Collect the problems that can be found by rules, then ask the model for its judgement."""
     scan = session.repository.scan
     tests = bool(session.tests.command or (scan and scan.has_tests))
     settled = tuple(

@@ -128,14 +128,14 @@ async def draft_document(
 
 @dataclass(frozen=True)
 class _DocumentPrompt(Prompt[str]):
-    """The reply is the document itself."""
+    """A question whose reply is the document itself."""
 
     session: Session
     today: date
 
     def data(self) -> dict[str, object]:
         spec = self.session.plan.spec
-        # what the head of a document names: a model that is not told makes it up
+        # facts for the head of a document: a model that does not get them invents them
         head = {
             "today": self.today.isoformat(),
             "created": self.session.created_at.date().isoformat(),
@@ -146,7 +146,7 @@ class _DocumentPrompt(Prompt[str]):
 
     @abstractmethod
     def missing(self, markdown: str) -> list[str]:
-        """What such a document must hold, and this one does not."""
+        """Return what such a document must contain and this one lacks."""
 
     def read(self, text: str) -> str:
         markdown = without_code_fence(text)
@@ -194,7 +194,10 @@ class AnalyzePrompt(
     reply=SeenFindings,
     asked_by=AnalysePlan,
 ):
-    """What the model finds, beside what anybody can count. Without a usable answer the counting alone."""
+    """Asks what is wrong with the plan, in addition to what can be counted.
+
+    Without a valid reply only the counted findings are used.
+    """
 
     session: Session
     revision: int = 0

@@ -21,7 +21,7 @@ MOST_HISTORY = 20
 async def write_document(world: World, session: Session, order: WriteDocument) -> DocumentWritten:
     today = world.clock.now().date()
     written, usage = await questions.draft_document(world.llm, session, order.document, today)
-    # what people approve is the digest of this text, so it is masked before the digest is taken
+    # people approve the digest of this text, so it is masked before the digest is computed
     text = world.masker.mask(written.text)
     return DocumentWritten(
         **world.mark(),

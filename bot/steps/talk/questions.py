@@ -130,7 +130,7 @@ class ContinuePrompt(
 
     @property
     def _may_continue(self) -> bool:
-        """What was discarded stays so: who wants more of it wants it anew."""
+        """Whether the session may be continued. A discarded session stays discarded: more of it needs a new one."""
         return self.session.status is not Status.DISCARDED
 
     def read(self, text: str) -> ContinuationReply:
@@ -209,7 +209,7 @@ class CompressPrompt(
         return plain_summary(self.messages)
 
     def unasked(self, trouble: PortError) -> str:
-        """Nothing may fail over it."""
+        """Failing to summarise must not stop anything."""
         return self.fallback() if isinstance(trouble, Refused) else super().unasked(trouble)
 
     def prose(self, found: str) -> str:

@@ -134,7 +134,7 @@ async def _touched(world: World, session: Session, task: Task) -> tuple[str, ...
     before = task.run.before if task.run else None
     if before is None:
         return ()
-    # what it looked like before was masked when it was saved
+    # the earlier state was masked when it was saved
     now = world.masker.mask_model(await world.repository.checkout(session.repository.path))
     return now.touched_since(before)
 
