@@ -7,7 +7,7 @@ precedence; a file without them (written by gwt itself) is completed from gwt's 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, cast
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
@@ -162,16 +162,21 @@ def restore(data: bytes) -> Session:
         "created_at": saved.created_at,
         "updated_at": saved.updated_at,
         "status": _unknown_keys(saved).get("state", saved.status),
-        "repository": {
-            **values.get("repository", {}),
-            "path": saved.repository_path,
-            "base_branch": saved.base_branch,
-        },
-        "queue": {**values.get("queue", {}), "position": saved.queue_position},
+        "repository": _with_fields(
+            values.get("repository"), path=saved.repository_path, base_branch=saved.base_branch
+        ),
+        "queue": _with_fields(values.get("queue"), position=saved.queue_position),
         "conversation": list(saved.conversation.messages),
         "tasks": [_task(task, number) for number, task in enumerate(saved.tasks, start=1)],
     }
     return Session.model_validate(values)
+
+
+def _with_fields(part: Any, **fields: Any) -> Any:
+    """Add `fields` to a saved part. A part that is no object stays: the model refuses it."""
+    if part is None:
+        return fields
+    return {**cast("dict[str, Any]", part), **fields} if isinstance(part, dict) else part
 
 
 def _migrated(saved: SavedSession, form: int) -> SavedSession:
