@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +32,7 @@ from bot.core.cards import QuestionsCard
 from bot.core.desk import Desk
 from bot.core.gate import Gate, single_list_doors
 from bot.core.git import Scan
-from bot.core.llm import Reply
+from bot.core.llm import Reply, Tool, Turn
 from bot.core.masking import Masker
 from bot.core.people import Thread
 from bot.core.projections.task_log_writer import TaskLogWriter
@@ -77,8 +77,18 @@ class TimedLlm(OpenAiLlm):
         super().__init__(access, mask=masker.mask)
         self.watch = Stopwatch()
 
-    async def complete(self, system: str, data: str, *, schema: dict[str, object] | None) -> Reply:
-        return await self.watch.around(super().complete(system, data, schema=schema))
+    async def complete(
+        self,
+        system: str,
+        data: str,
+        *,
+        schema: dict[str, object] | None,
+        turns: Sequence[Turn] = (),
+        tools: Sequence[Tool] = (),
+    ) -> Reply:
+        return await self.watch.around(
+            super().complete(system, data, schema=schema, turns=turns, tools=tools)
+        )
 
 
 class TimedRepository(GitRepository):

@@ -179,7 +179,7 @@ def _messages(request: _Request, key: str) -> _Messages:
     if fields.get("stream"):
         raise _BadRequestError(400, "The played model does not stream.")
     return _Messages(
-        _last_message(fields, "system"), _last_message(fields, "user"), _schema(fields)
+        _first_message(fields, "system"), _first_message(fields, "user"), _schema(fields)
     )
 
 
@@ -192,19 +192,18 @@ def _schema(fields: Mapping[str, object]) -> dict[str, object] | None:
     return cast("dict[str, object]", found)
 
 
-def _last_message(fields: Mapping[str, object], role: str) -> str:
-    """Return the content of the last message with this role."""
+def _first_message(fields: Mapping[str, object], role: str) -> str:
+    """Return the content of the first message with this role: the rules, and the data. The played model needs no more."""
     messages = fields.get("messages")
     if not isinstance(messages, list) or not messages:
         raise _BadRequestError(400, "There are no messages.")
-    said = ""
     for message in cast("list[object]", messages):
         if isinstance(message, dict):
             entry = cast("dict[str, object]", message)
             content = entry.get("content")
             if entry.get("role") == role and isinstance(content, str):
-                said = content
-    return said
+                return content
+    return ""
 
 
 def _usage(messages: _Messages, text: str) -> dict[str, int]:

@@ -3,16 +3,17 @@
 One question, one answer, no retries here.
 """
 
+from adapters.llm.capabilities import Capabilities
 from adapters.llm.clis import CLAUDE_CODE, CODEX, MasterCli
-from adapters.llm.endpoint import JsonFormats, LlmAccess, OpenAiLlm
+from adapters.llm.endpoint import LlmAccess, OpenAiLlm
 from adapters.llm.headless import CliLlm
 from adapters.llm.windows import Windows, limit_in, window_in_table
 
 __all__ = [
     "CLAUDE_CODE",
     "CODEX",
+    "Capabilities",
     "CliLlm",
-    "JsonFormats",
     "LlmAccess",
     "MasterCli",
     "OpenAiLlm",

@@ -10,13 +10,15 @@ import logging
 import math
 import re
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import cast
 
 from pydantic import BaseModel, ValidationError
 
+from adapters.llm.capabilities import look_in
 from adapters.llm.errors import Problem, read_problem
 from bot.core.errors import PortError, Refused, Unavailable
-from bot.core.llm import Reply, Usage
+from bot.core.llm import Reply, Turn, Usage
 
 # The body of an answer. No I/O.
 
@@ -32,6 +34,13 @@ class EmptyAnswer(Unavailable):
 class _Message(BaseModel):
     content: object = None
     refusal: object = None
+    tool_calls: object = None
+    function_call: object = None
+    """As `tool_calls`, of endpoints that speak an older dialect."""
+
+    def look(self) -> str:
+        listed = cast("list[object]", self.tool_calls) if isinstance(self.tool_calls, list) else []
+        return look_in(listed or [self.function_call])
 
 
 class _Choice(BaseModel):
@@ -46,8 +55,11 @@ class _Answer(BaseModel):
     model: object = None
 
 
-def read_answer(body: bytes, *, question: str, model: str) -> Reply | Problem:
-    """Return the reply in an answer with status 200, or the problem it reports instead."""
+def read_answer(body: bytes, *, question: str, model: str, tools: bool) -> Reply | Problem:
+    """Return the reply in an answer with status 200, or the problem it reports instead.
+
+    `tools`: whether some were offered; otherwise calls of them are ignored.
+    """
     answer = _parse(body)
     if answer.error:
         return read_problem(200, answer.error, {})
@@ -56,8 +68,9 @@ def read_answer(body: bytes, *, question: str, model: str) -> Reply | Problem:
         raise Unavailable("the LLM endpoint sent an answer without a message", _AGAIN)
     finish = choice.finish_reason if isinstance(choice.finish_reason, str) else ""
     _require_complete(finish, choice.message)
-    said = _text(choice.message.content)
-    text = _without_thoughts(said)
+    look = choice.message.look() if tools else ""
+    said = look or _text(choice.message.content)
+    text = look or _without_thoughts(said)
     if not text:
         raise EmptyAnswer("the LLM answered with nothing", _AGAIN)
     return Reply(
@@ -164,8 +177,23 @@ def _count(reported: object, text: str) -> int:
 LOGGER = "agent.master.llm"
 
 MaskText = Callable[[str], str]
-Ask = Callable[[str, str], Awaitable[Reply]]
-"""Takes the system text and the data, both already masked, and returns the reply."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the model is asked: the system text, the data, and what both sides have said since."""
+
+    system: str
+    data: str
+    turns: tuple[Turn, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return "".join((self.system, self.data, *(one.answer + one.then for one in self.turns)))
+
+
+Ask = Callable[[Question], Awaitable[Reply]]
+"""Takes a masked question and returns the reply."""
 
 
 class CallLog:
@@ -175,13 +203,13 @@ class CallLog:
         self.mask = mask
         self._log = log or logging.getLogger(LOGGER)
 
-    async def record(self, target: str, system: str, data: str, ask: Ask) -> Reply:
+    async def record(self, target: str, asked: Question, ask: Ask) -> Reply:
         """Make a call and log who was asked, the question, the result and the duration."""
-        system, data = await asyncio.to_thread(self._presentable, system, data)
+        question = await asyncio.to_thread(self._presentable, asked)
         told: dict[str, object] = {"failed": "it was given up"}
         begun = asyncio.get_running_loop().time()
         try:
-            reply = await ask(system, data)
+            reply = await ask(question)
             # in a thread: masking a long answer would block everything else for too long
             shown = await asyncio.to_thread(self.mask, reply.text)
             told = {**reply.model_dump(), "text": shown}
@@ -190,10 +218,18 @@ class CallLog:
             raise
         finally:
             took = round(asyncio.get_running_loop().time() - begun, 3)
-            asked = {"endpoint": self.mask(target), "system": system, "data": data}
-            self._log.info("call", extra={"data": {"seconds": took, **asked, **told}})
+            sent: dict[str, object] = {"system": question.system, "data": question.data}
+            if question.turns:
+                sent["turns"] = [one.model_dump() for one in question.turns]
+            logged = {"seconds": took, "endpoint": self.mask(target), **sent, **told}
+            self._log.info("call", extra={"data": logged})
         return reply
 
-    def _presentable(self, *texts: str) -> list[str]:
+    def _presentable(self, asked: Question) -> Question:
         """Mask the texts and make them valid Unicode, because file names in a repository may not be."""
-        return [self.mask(text.encode("utf-8", "replace").decode()) for text in texts]
+
+        def clean(text: str) -> str:
+            return self.mask(text.encode("utf-8", "replace").decode())
+
+        turns = (Turn(answer=clean(one.answer), then=clean(one.then)) for one in asked.turns)
+        return Question(clean(asked.system), clean(asked.data), tuple(turns))

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import ssl
 import zlib
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import AnyHttpUrl, TypeAdapter, ValidationError
 
-from adapters.llm.answers import CallLog, EmptyAnswer, MaskText, read_answer
+from adapters.llm.answers import CallLog, EmptyAnswer, MaskText, Question, read_answer
+from adapters.llm.capabilities import Capabilities, Request
 from adapters.llm.errors import Problem, error_for, read_problem
 from bot.core.errors import PortError, Refused, Unavailable
-from bot.core.llm import Reply
+from bot.core.llm import Reply, Tool, Turn
 
 if TYPE_CHECKING:
     import httpx2
     from openai import AsyncOpenAI
+    from openai.types.chat import ChatCompletionMessageParam
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class LlmAccess:
 class OpenAiLlm:
     """The `Llm` port over chat completions.
 
-    `formats` holds what was learned about endpoints; `learn_limit` receives their message when a question was too long.
+    `capabilities` holds what was learned about endpoints; `learn_limit` receives their message when a question was too long.
     """
 
     def __init__(
@@ -47,32 +48,43 @@ class OpenAiLlm:
         *,
         mask: MaskText,
         timeout: float = 120.0,
-        formats: JsonFormats | None = None,
+        capabilities: Capabilities | None = None,
         learn_limit: Callable[[str], None] = lambda _message: None,
         log: logging.Logger | None = None,
     ) -> None:
         self._access = access
         self._learn_limit = learn_limit
         self._timeout = timeout
-        self._formats = formats or JsonFormats()
+        self._capabilities = capabilities or Capabilities()
         self._calls = CallLog(mask, log)
 
-    async def complete(self, system: str, data: str, *, schema: dict[str, object] | None) -> Reply:
-        """Return the answer to `system` about `data`; every call is logged, whatever its result."""
+    async def complete(
+        self,
+        system: str,
+        data: str,
+        *,
+        schema: dict[str, object] | None,
+        turns: Sequence[Turn] = (),
+        tools: Sequence[Tool] = (),
+    ) -> Reply:
+        """Return the answer to `system` about `data` and the turns; every call is logged, whatever its result."""
         _check(self._access)
 
-        async def ask(system: str, data: str) -> Reply:
-            return await self._in_time(system, data, schema)
+        async def ask(question: Question) -> Reply:
+            return await self._in_time(question, schema, tools)
 
-        return await self._calls.record(self._access.base_url, system, data, ask)
+        question = Question(system, data, tuple(turns))
+        return await self._calls.record(self._access.base_url, question, ask)
 
-    async def _in_time(self, system: str, data: str, schema: dict[str, object] | None) -> Reply:
+    async def _in_time(
+        self, question: Question, schema: dict[str, object] | None, tools: Sequence[Tool]
+    ) -> Reply:
         access = self._access
         client = await asyncio.to_thread(new_client, access.base_url, access.api_key, self._timeout)
         try:
             # the library's own limit is per read, so a slowly trickling body would never exceed it
             async with client, asyncio.timeout(self._timeout):
-                return await self._ask(client, system, data, schema)
+                return await self._ask(client, question, schema, tools)
         except TimeoutError as error:
             raise Unavailable(
                 f"the LLM endpoint did not answer within {self._timeout:g} seconds",
@@ -80,44 +92,42 @@ class OpenAiLlm:
             ) from error
 
     async def _ask(
-        self, client: AsyncOpenAI, system: str, data: str, schema: dict[str, object] | None
+        self,
+        client: AsyncOpenAI,
+        question: Question,
+        schema: dict[str, object] | None,
+        tools: Sequence[Tool],
     ) -> Reply:
-        """Ask for JSON in the best way the endpoint accepts, and remember which that is."""
-        key = (self._access.base_url, self._access.model)
+        """Ask in the best way the endpoint accepts, and remember which that is."""
+        key, known = (self._access.base_url, self._access.model), self._capabilities
         while True:
-            level = self._formats.level(key, schema)
+            request = known.request(key, schema, tools)
+            asked = replace(question, system=question.system + request.description)
             try:
-                answer = await self._once(client, system, data, json_formats(schema)[level])
+                answer = await self._once(client, asked, request)
             except EmptyAnswer:
-                if schema:
-                    self._formats.record_result(key, level, useful=False)
+                known.record_answer(request, "")
                 raise
             if isinstance(answer, Reply):
-                if schema:
-                    self._formats.record_result(key, level, useful=is_useful(answer.text, schema))
+                known.record_answer(request, answer.text)
                 return answer
-            if not answer.dislikes_the_format or level == len(json_formats(schema)) - 1:
-                if answer.is_too_long:
-                    self._learn_limit(answer.message)
-                raise error_for(
-                    self._masked_problem(answer), self._access.model, self._access.key_setting
-                )
-            self._formats.rule_out(key, level)
+            if known.record_refusal(request, answer):
+                continue
+            if answer.is_too_long:
+                self._learn_limit(answer.message)
+            raise error_for(
+                self._masked_problem(answer), self._access.model, self._access.key_setting
+            )
 
     async def _once(
-        self, client: AsyncOpenAI, system: str, data: str, extra: dict[str, object]
+        self, client: AsyncOpenAI, question: Question, request: Request
     ) -> Reply | Problem:
         import openai  # imported late, because it takes a good part of a second, and only calls should pay for that
 
         try:
             # the raw response, because the library returns web pages and errors as if they were completions
             raw = await client.chat.completions.with_raw_response.create(
-                model=self._access.model,
-                messages=[
-                    {"role": "system", "content": system},
-                    {"role": "user", "content": data},
-                ],
-                extra_body=extra,
+                model=self._access.model, messages=_messages(question), extra_body=request.fields
             )
         except openai.APIStatusError as error:
             return read_problem(error.status_code, error.body, error.response.headers)
@@ -130,13 +140,28 @@ class OpenAiLlm:
                 f"the LLM endpoint cannot be reached ({_cause(error)})",
                 "Check OPENAI_BASE_URL and the network; the bot tries again by itself.",
             ) from error
-        return read_answer(raw.content, question=system + data, model=self._access.model)
+        return read_answer(
+            raw.content, question=question.text, model=self._access.model, tools=request.native
+        )
 
     def _masked_problem(self, problem: Problem) -> Problem:
         # Masked, because some endpoints quote the key they refuse.
         key = self._access.api_key
         message = problem.message.replace(key, "…") if key else problem.message
         return replace(problem, message=self._calls.mask(message), whole="")
+
+
+def _messages(question: Question) -> list[ChatCompletionMessageParam]:
+    """Return the messages in their order; what was sent before stays as it is, so that its prefix is cached."""
+    messages: list[ChatCompletionMessageParam] = [
+        {"role": "system", "content": question.system},
+        {"role": "user", "content": question.data},
+    ]
+    for one in question.turns:
+        # some endpoints refuse an empty message
+        messages.append({"role": "assistant", "content": one.answer or "(nothing)"})
+        messages.append({"role": "user", "content": one.then})
+    return messages
 
 
 def _check(access: LlmAccess) -> None:
@@ -293,68 +318,3 @@ def _make_unpacker(headers: Mapping[str, str]) -> Callable[[bytes, int], bytes]:
             ) from error
 
     return unpack
-
-
-# The ways to request JSON, best first, and which of them each endpoint and model has refused.
-
-EndpointModel = tuple[str, str]
-"""Base URL and model name."""
-
-_MAX_USELESS_ANSWERS = 2
-"""Consecutive useless answers after which the next way is tried."""
-
-
-class JsonFormats:
-    """The formats each endpoint refused, kept while the program runs.
-
-    An endpoint works without any format, too, because the prompt describes the JSON.
-    """
-
-    def __init__(self) -> None:
-        self._turned_down: dict[EndpointModel, int] = {}
-        """Number of formats, best first, that were ruled out."""
-        self._useless: dict[EndpointModel, int] = {}
-        """Number of consecutive useless answers."""
-
-    def level(self, key: EndpointModel, schema: dict[str, object] | None) -> int:
-        """Return the index of the format to use now."""
-        return min(self._turned_down.get(key, 0), len(json_formats(schema)) - 1)
-
-    def rule_out(self, key: EndpointModel, level: int) -> None:
-        """Rule out a format. Two concurrent questions may report the same one."""
-        self._turned_down[key] = max(self._turned_down.get(key, 0), level + 1)
-        self._useless.pop(key, None)
-
-    def record_result(self, key: EndpointModel, level: int, *, useful: bool) -> None:
-        """Record the result of a format: an endpoint may accept a format and then answer with nothing useful."""
-        if useful:
-            self._useless.pop(key, None)
-            return
-        self._useless[key] = self._useless.get(key, 0) + 1
-        if self._useless[key] >= _MAX_USELESS_ANSWERS:
-            self.rule_out(key, level)
-
-
-def json_formats(schema: dict[str, object] | None) -> list[dict[str, object]]:
-    """Return the fields to add to a request, best format first; the last adds none and relies on the prompt."""
-    if schema is None:
-        return [{}]
-    named = {"name": "reply", "schema": schema, "strict": False}
-    return [
-        {"response_format": {"type": "json_schema", "json_schema": named}},
-        {"response_format": {"type": "json_object"}},
-        {},
-    ]
-
-
-def is_useful(text: str, schema: Mapping[str, object]) -> bool:
-    """Whether the answer contains an object other than the schema itself."""
-    try:
-        found = json.loads(text[text.find("{") : text.rfind("}") + 1])
-    except (ValueError, RecursionError):
-        return False
-    if not isinstance(found, dict):
-        return False
-    told = cast("dict[str, object]", found)
-    echoed = "properties" in schema and told.get("properties") == schema["properties"]
-    return not echoed

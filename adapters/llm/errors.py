@@ -21,6 +21,7 @@ _TOO_LONG = re.compile(
     r"context.?(length|window|size)|maximum context|too many (input )?tokens|prompt is too long",
     re.IGNORECASE,
 )
+_TOOLS = re.compile(r"\btools?\b|tool_choice|\bfunctions?\b|function.?call", re.IGNORECASE)
 _NO_QUOTA_CODES = frozenset(
     {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
 )
@@ -44,6 +45,15 @@ class Problem:
     @property
     def dislikes_the_format(self) -> bool:
         return self.status in {400, 404, 422} and "response_format" in self.whole
+
+    @property
+    def dislikes_tools(self) -> bool:
+        if self.is_too_long:
+            return False  # such a message may count the tokens "in functions"
+        told = self.whole if self.status in {400, 404, 422} else ""
+        if self.status in {500, 501}:
+            told = self.message  # llama.cpp without --jinja
+        return _TOOLS.search(told) is not None
 
     @property
     def is_too_long(self) -> bool:

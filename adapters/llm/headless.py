@@ -6,16 +6,17 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from adapters.llm.answers import CallLog, MaskText, usage_of
+from adapters.llm.answers import CallLog, MaskText, Question, usage_of
+from adapters.llm.capabilities import described_tools
 from adapters.llm.clis import PLAIN_VARIABLES, RULES_FILE, CliAnswer, MasterCli
 from adapters.llm.errors import cli_error, cut_off_error
 from adapters.processes import ProgramOutput, ProgramResult, ProgramTimeout, run
 from bot.core.errors import PortError, Refused, Unavailable
-from bot.core.llm import Reply
+from bot.core.llm import Reply, Tool, Turn
 
 _AGAIN = "The bot tries again by itself."
 _ERROR_EXCERPT = 2000
@@ -42,15 +43,25 @@ class CliLlm:
         self._timeout = timeout
         self._calls = CallLog(mask, log)
 
-    async def complete(self, system: str, data: str, *, schema: dict[str, object] | None) -> Reply:
-        """Return the answer to `system` about `data`; every call is logged, whatever its result."""
+    async def complete(
+        self,
+        system: str,
+        data: str,
+        *,
+        schema: dict[str, object] | None,
+        turns: Sequence[Turn] = (),
+        tools: Sequence[Tool] = (),
+    ) -> Reply:
+        """Return the answer to `system` about `data` and the turns; every call is logged, whatever its result."""
 
-        async def ask(system: str, data: str) -> Reply:
-            rules = _with_schema(system, schema)
+        async def ask(question: Question) -> Reply:
+            rules = _with_schema(question.system, schema) + described_tools(tools)
+            data = question.data + _described_turns(question.turns)
             ended = await self._ended(rules, _escaped(data, self._cli.expands))
             return self._reply(ended, asked=rules + data)
 
-        return await self._calls.record(self._cli.name, system, data, ask)
+        question = Question(system, data, tuple(turns))
+        return await self._calls.record(self._cli.name, question, ask)
 
     async def _ended(self, rules: str, data: str) -> ProgramResult:
         try:
@@ -145,6 +156,17 @@ def _with_schema(system: str, schema: dict[str, object] | None) -> str:
         return system
     wanted = json.dumps(schema, ensure_ascii=False)
     return f"{system}\n\nAnswer with one JSON object that fits this JSON Schema, and with nothing else:\n{wanted}\n"
+
+
+def _described_turns(turns: Sequence[Turn]) -> str:
+    """Return the turns as lines of JSON, in which `_escaped` may replace characters."""
+    if not turns:
+        return ""
+    lines = (
+        json.dumps({"you_answered": one.answer, "then": one.then}, ensure_ascii=False)
+        for one in turns
+    )
+    return "\n\nSince then, in this order. Do now what the last one says.\n" + "\n".join(lines)
 
 
 def _escaped(data: str, characters: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import monotonic
 from urllib.parse import urlsplit
@@ -12,8 +12,8 @@ from adapters.files import Disk, make_private
 from adapters.llm import (
     CLAUDE_CODE,
     CODEX,
+    Capabilities,
     CliLlm,
-    JsonFormats,
     LlmAccess,
     OpenAiLlm,
     Windows,
@@ -22,7 +22,7 @@ from adapters.llm import (
 )
 from adapters.store.disk import disk_error
 from bot.core.errors import Refused, SettingsError, Unavailable
-from bot.core.llm import AI_SETTINGS_REQUIRED, ModelChoice, Reply, Usage
+from bot.core.llm import AI_SETTINGS_REQUIRED, ModelChoice, Reply, Tool, Turn, Usage
 from bot.core.masking import LearningMasker
 from bot.ports import Llm
 from bot.settings import Provider, Settings
@@ -55,20 +55,30 @@ class ChosenLlm:
         self._current = current
         self._masker = masker
         self._environ = environ
-        self._formats = JsonFormats()
+        self._capabilities = Capabilities()
         self._windows = Windows(clock)
         self._clock = clock
         self._rate_limited: dict[tuple[str, ...], tuple[float, Unavailable]] = {}
         """Endpoints that asked for a long wait: the time until then, and the error they gave."""
 
-    async def complete(self, system: str, data: str, *, schema: dict[str, object] | None) -> Reply:
+    async def complete(
+        self,
+        system: str,
+        data: str,
+        *,
+        schema: dict[str, object] | None,
+        turns: Sequence[Turn] = (),
+        tools: Sequence[Tool] = (),
+    ) -> Reply:
         settings = self._current()
         self._masker.learn(settings.secrets)
         began = self._clock()
         whom = (settings.llm_provider, *_endpoint(settings))
         self._raise_if_rate_limited(whom)
         try:
-            reply = await self._create_llm(settings).complete(system, data, schema=schema)
+            reply = await self._create_llm(settings).complete(
+                system, data, schema=schema, turns=turns, tools=tools
+            )
         except Unavailable as trouble:
             if (trouble.retry_after or 0) > LONGEST_REPORTED_WAIT:
                 self._rate_limited[whom] = (self._clock() + (trouble.retry_after or 0), trouble)
@@ -119,7 +129,7 @@ class ChosenLlm:
             llm_access(settings),
             mask=mask,
             timeout=timeout,
-            formats=self._formats,
+            capabilities=self._capabilities,
             learn_limit=lambda message: self._windows.learn(key, limit_in(message)),
         )
 

@@ -13,6 +13,24 @@ AI_SETTINGS_REQUIRED = "AI settings are required"
 """The error text if no model is configured."""
 
 
+class Turn(Fact):
+    """A turn of a conversation with the model, after the data."""
+
+    answer: str
+    """What the model has said."""
+    then: str
+    """What the bot says to it."""
+
+
+class Tool(Fact):
+    """Something that the model may ask to see before it answers."""
+
+    name: str
+    description: str
+    parameters: dict[str, object]
+    """A JSON schema of an object."""
+
+
 class ModelChoice(Fact):
     """The model in the settings. Never contains a key."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from bot.core.cards import Card
 from bot.core.events import FromPeople
-from bot.core.llm import Reply
+from bot.core.llm import Reply, Tool, Turn
 from bot.core.people import Person, Thread
 
 Deliver = Callable[[Thread, FromPeople], Awaitable[bool]]
@@ -51,10 +51,19 @@ class Chat(Protocol):
 
 
 class Llm(Protocol):
-    async def complete(self, system: str, data: str, *, schema: dict[str, object] | None) -> Reply:
-        """Return one reply to `system` about `data`.
+    async def complete(
+        self,
+        system: str,
+        data: str,
+        *,
+        schema: dict[str, object] | None,
+        turns: Sequence[Turn] = (),
+        tools: Sequence[Tool] = (),
+    ) -> Reply:
+        """Return one reply to `system` about `data` and the turns since.
 
-        With a schema JSON is requested (the endpoint may ignore it). What is sent is masked here, as it may contain the
-        model's own earlier words.
+        With a schema JSON is requested (the endpoint may ignore it). With tools the reply may be
+        `{"look": [{"tool": name, …arguments}, …]}` instead; what was found is the next turn. What is sent is masked
+        here, as it may contain the model's own earlier words.
         """
         ...

@@ -11,7 +11,7 @@ import json
 import logging
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import resources
 from typing import Any, ClassVar, Generic, Self, TypedDict, TypeVar, cast
@@ -21,7 +21,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 from bot.core.actions import ActionBase
 from bot.core.errors import PortError
 from bot.core.events import Event
-from bot.core.llm import Usage, estimate_tokens
+from bot.core.llm import BYTES_PER_TOKEN, Turn, Usage, estimate_tokens, token_budget
 from bot.core.session import Session
 from bot.core.text import is_in_language
 from bot.core.world import World, performs
@@ -126,7 +126,7 @@ class SessionPrompt(Prompt[T], Generic[T, A, E]):
         """Ask the question and return its event. Safe to repeat: asking changes nothing, and the last result counts."""
         question = await cls.about(world, session, order)
         try:
-            found, usage = await ask(world.llm, question)
+            found, usage = await ask(world.llm, question, session_tokens(session))
         except PortError as trouble:
             found, usage = question.unasked(trouble), Usage()
             data = {"id": session.id, "question": cls.name, "why": trouble.reason}
@@ -135,22 +135,30 @@ class SessionPrompt(Prompt[T], Generic[T, A, E]):
         return await question.event(world, found, fields)
 
 
-async def ask(llm: Llm, question: Prompt[T]) -> tuple[T, Usage]:
+def session_tokens(session: Session) -> int:
+    """Return how many tokens, as they are estimated, may be sent at once to the model of a session."""
+    return int(token_budget(session.llm.context_window) / session.llm.token_scale)
+
+
+async def ask(llm: Llm, question: Prompt[T], tokens: int = 0) -> tuple[T, Usage]:
     """Ask, and ask again at most twice with what was wrong; then use the fallback.
 
-    A reply in another language than `data["language"]` is asked for once more, and then accepted.
+    A reply in another language than `data["language"]` is asked for once more, and then accepted. `tokens` may be sent
+    at once, as they are estimated; 0 means that there is no bound.
     """
     if (known := question.known()) is not None:
         return known, Usage()
     system, data = prompt(question.name), question.data()
     wanted = _json_schema(question.reply) if question.reply else None
-    asked, usage = data, Usage()
+    sent = json.dumps(data, ensure_ascii=False)
+    size = estimate_tokens(system + sent)
+    turns: tuple[Turn, ...] = ()
+    usage = Usage()
     said: str | None = None
     foreign: list[T] = []
     for _ in range(1 + MAX_REASKS):
-        sent = json.dumps(asked, ensure_ascii=False)
-        reply = await llm.complete(system, sent, schema=wanted)
-        usage += reply.usage + Usage(estimated=estimate_tokens(system + sent))
+        reply = await llm.complete(system, sent, schema=wanted, turns=turns)
+        usage += reply.usage + Usage(estimated=size + turns_size(turns))
         text = _valid_unicode(reply.text)
         try:
             found = question.read(_bounded(text))
@@ -165,8 +173,28 @@ async def ask(llm: Llm, question: Prompt[T]) -> tuple[T, Usage]:
                 return found, usage
             foreign.append(found)
             problem = f"everything that people read must be written in {language}, the language of the request"
-        asked = {**data, "your_last_answer": text[:MAX_ECHO_CHARS], "what_was_wrong": problem}
+        then = f"This answer cannot be used: {problem}. Answer again, whole, as the task says."
+        turn = Turn(answer=text[:MAX_ECHO_CHARS], then=then)
+        turns = fitting_turns((*turns, turn), tokens - size if tokens else None)
     return (foreign[0] if foreign else question.fallback()), usage
+
+
+def turns_size(turns: Iterable[Turn]) -> int:
+    """Return the estimated tokens of the turns."""
+    return sum(estimate_tokens(turn.answer + turn.then) for turn in turns)
+
+
+def fitting_turns(turns: tuple[Turn, ...], tokens: int | None) -> tuple[Turn, ...]:
+    """Return the turns that fit into so many tokens: the oldest are dropped first, then the last answer is cut."""
+    kept = list(turns)
+    if tokens is None or not kept or turns_size(kept) <= tokens:
+        return turns
+    while len(kept) > 1 and turns_size(kept) > tokens:
+        kept.pop(0)
+    last = kept[-1]
+    room = max(0, tokens - estimate_tokens(last.then)) * BYTES_PER_TOKEN
+    answer = last.answer.encode("utf-8", "replace")[:room].decode("utf-8", "ignore")
+    return (*kept[:-1], Turn(answer=answer, then=last.then))
 
 
 def _valid_unicode(text: str) -> str:

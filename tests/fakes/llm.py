@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from bot.core.errors import PortError
-from bot.core.llm import Reply, Usage
+from bot.core.llm import Reply, Tool, Turn, Usage
 
 Line = str | Reply | PortError
 """What the model answers: a text, a whole reply, or an error it raises."""
@@ -21,6 +23,17 @@ class Call:
     system: str
     data: str
     schema: dict[str, object] | None
+    turns: tuple[Turn, ...] = ()
+    tools: tuple[Tool, ...] = ()
+
+    @property
+    def correction(self) -> str:
+        """What the model was told last, after an answer of its own; empty at the first try."""
+        return self.turns[-1].then if self.turns else ""
+
+    def fields(self) -> dict[str, Any]:
+        """The data as it was sent, with the correction beside it."""
+        return {**json.loads(self.data), "correction": self.correction}
 
 
 class ScriptedLlm:
@@ -55,8 +68,17 @@ class ScriptedLlm:
     def release(self) -> None:
         self._free.set()
 
-    async def complete(self, system: str, data: str, *, schema: dict[str, object] | None) -> Reply:
-        call = Call(self._mask(system), self._mask(data), schema)
+    async def complete(
+        self,
+        system: str,
+        data: str,
+        *,
+        schema: dict[str, object] | None,
+        turns: Sequence[Turn] = (),
+        tools: Sequence[Tool] = (),
+    ) -> Reply:
+        masked = [Turn(answer=self._mask(one.answer), then=self._mask(one.then)) for one in turns]
+        call = Call(self._mask(system), self._mask(data), schema, tuple(masked), tuple(tools))
         self.calls.append(call)
         await asyncio.sleep(0)
         await self._free.wait()

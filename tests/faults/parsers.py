@@ -231,7 +231,7 @@ PARSERS = (
     Parser("a session file", restore, (_STATE,), (ValidationError, NewerSchemaError)),
     Parser(
         "an answer of the model's server",
-        partial(read_answer, question="x", model="m"),
+        partial(read_answer, question="x", model="m", tools=True),
         samples.LLM_ANSWERS,
         (PortError,),
     ),

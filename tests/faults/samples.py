@@ -100,6 +100,18 @@ LLM_ANSWERS = _json(
         "usage": {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7},
     },
     {"error": {"message": "no", "code": "context_length_exceeded", "type": "x"}},
+    {
+        "choices": [
+            {
+                "message": {
+                    "content": None,
+                    "tool_calls": [{"function": {"name": "read", "arguments": '{"path": "a"}'}}],
+                    "function_call": {"name": "read", "arguments": {}},
+                },
+                "finish_reason": "tool_calls",
+            }
+        ]
+    },
 )
 REPLIES = (
     *_json(

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 from bot.core.errors import Unavailable
-from bot.core.llm import Reply, Usage
-from bot.steps.asking import MAX_REASKS, ModelReply, Prompt, ask, json_object_in
+from bot.core.llm import Reply, Usage, estimate_tokens
+from bot.steps.asking import MAX_REASKS, ModelReply, Prompt, ask, json_object_in, turns_size
 from tests.fakes.llm import Line, ScriptedLlm
 
 T = TypeVar("T")
@@ -77,7 +77,7 @@ async def number(*lines: Line) -> tuple[int, ScriptedLlm, Usage]:
 
 def told(llm: ScriptedLlm) -> list[str]:
     """What the model was told to be wrong, question by question."""
-    return [json.loads(call.data).get("what_was_wrong", "") for call in llm.calls]
+    return [call.correction for call in llm.calls]
 
 
 async def test_the_prompt_file_is_the_system_message_and_everything_else_is_data() -> None:
@@ -141,11 +141,29 @@ async def test_the_schema_itself_is_no_answer() -> None:
 async def test_a_wrong_answer_is_shown_again_with_what_was_wrong() -> None:
     found, llm, usage = await number('{"number": "many"}', '{"number": 3}')
     assert found == 3
-    again = json.loads(llm.calls[1].data)
-    assert again["your_last_answer"] == '{"number": "many"}'
-    assert again["what_was_wrong"].startswith("number: ")
-    assert again["request"] == "x"
+    first, again = llm.calls
+    assert (again.system, again.data) == (first.system, first.data), "so that it can be cached"
+    (turn,) = again.turns
+    assert turn.answer == '{"number": "many"}'
+    assert "number: " in turn.then
     assert usage.calls == 2
+
+
+async def test_wrong_answers_are_shown_in_their_order() -> None:
+    _, llm, _ = await number("one", "two", '{"number": 4}')
+    assert [turn.answer for turn in llm.calls[2].turns] == ["one", "two"]
+
+
+@pytest.mark.parametrize("tokens", [1500, 1800, 3000, 100_000])
+async def test_what_is_sent_again_stays_within_the_tokens_that_may_be_sent(tokens: int) -> None:
+    llm = ScriptedLlm(["一" * 9000, "no " * 3000, '{"number": 4}'])
+    found, _ = await ask(llm, NumberPrompt({"request": "x" * 300}, Needed(number=-1)), tokens)
+    assert found.number == 4
+    plain = estimate_tokens(llm.calls[0].system + llm.calls[0].data)
+    for call in llm.calls[1:]:
+        assert turns_size(call.turns) <= tokens - plain, "the last correction is never cut"
+        assert "no JSON object" in call.turns[-1].then
+    assert llm.calls[2].turns[-1].answer.startswith("no ")
 
 
 async def test_after_two_more_tries_it_is_done_without() -> None:

@@ -68,14 +68,14 @@ async def test_a_plan_that_runs_in_a_circle_is_asked_for_again(stage: Stage) -> 
     circle = [draft("T001", "Codes", "T002"), draft("T002", "Receipt", "T001")]
 
     def dizzy(call: Call) -> str:
-        first = "what_was_wrong" not in json.loads(call.data)
+        first = not call.turns
         stage.drafts = circle if first else sound
         return stage.model(call)
 
     stage.llm = ScriptedLlm(dizzy)
     await stage.revive()
     await stage.is_planned()
-    wrong = [json.loads(call.data).get("what_was_wrong", "") for call in stage.llm.calls]
+    wrong = [call.correction for call in stage.llm.calls]
     assert any("T001 → T002 → T001" in told for told in wrong)
     assert [task.key for task in stage.session().tasks] == ["T001", "T002", "T003"]
 

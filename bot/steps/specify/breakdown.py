@@ -19,7 +19,14 @@ from bot.core.spec_kit.spec import coverage, requirement_ids
 from bot.core.task import drafts_of
 from bot.core.text import cut
 from bot.ports import Llm
-from bot.steps.asking import ModelReply, Prompt, ask, json_parser, without_code_fence
+from bot.steps.asking import (
+    ModelReply,
+    Prompt,
+    ask,
+    json_parser,
+    session_tokens,
+    without_code_fence,
+)
 from bot.steps.prompt_data import (
     LONGEST_LINE,
     Sentence,
@@ -72,14 +79,14 @@ async def break_down(llm: Llm, session: Session) -> tuple[GradedBreakdown, Usage
     """Return the tasks. Without a valid reply, a single task does everything."""
     spec = spec_text(session)
     question = TasksPrompt(session)
-    found, usage = await ask(llm, question)
+    found, usage = await ask(llm, question, session_tokens(session))
     if found is None:
         return GradedBreakdown(_single_task(session, spec), (), None, ()), usage
     first, judging = await _graded(llm, session, found, spec)
     usage += judging
     if not first.poor:
         return first, usage
-    again, asking = await ask(llm, TasksPrompt(session, first))
+    again, asking = await ask(llm, TasksPrompt(session, first), session_tokens(session))
     usage += asking
     if again is None or again == found:
         return first, usage
@@ -200,7 +207,8 @@ async def _graded(
         for issue in drafts.breakdown_issues(breakdown.tasks, spec, has_tests=tests)
         if not issue.startswith(settled)  # tasks that stay cannot be changed here
     ]
-    quality, usage = await ask(llm, BreakdownPrompt(session, breakdown.tasks))
+    grading = BreakdownPrompt(session, breakdown.tasks)
+    quality, usage = await ask(llm, grading, session_tokens(session))
     issues = tuple(quality.issues) if quality else ()
     return GradedBreakdown(breakdown, tuple(own), quality.score if quality else None, issues), usage
 

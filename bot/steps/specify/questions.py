@@ -35,6 +35,7 @@ from bot.steps.asking import (
     ResultFields,
     SessionPrompt,
     ask,
+    session_tokens,
     without_code_fence,
 )
 from bot.steps.prompt_data import (
@@ -109,10 +110,10 @@ async def draft_document(
     """Write one of the three documents from the request, the decisions, and the preceding documents."""
     match kind:
         case DocumentKind.SPEC:
-            text, usage = await ask(llm, SpecifyPrompt(session, today))
+            text, usage = await ask(llm, SpecifyPrompt(session, today), session_tokens(session))
             return WrittenDocument(text=_with_decisions(session, text, today)), usage
         case DocumentKind.PLAN:
-            text, usage = await ask(llm, PlanPrompt(session, today))
+            text, usage = await ask(llm, PlanPrompt(session, today), session_tokens(session))
             return WrittenDocument(text=text), usage
         case DocumentKind.TASKS:
             graded, usage = await break_down(llm, session)

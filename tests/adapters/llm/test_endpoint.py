@@ -17,10 +17,10 @@ from typing import Any, cast
 import pytest
 from pydantic import SecretStr
 
-from adapters.llm import JsonFormats, LlmAccess, OpenAiLlm
+from adapters.llm import Capabilities, LlmAccess, OpenAiLlm
 from bot.cli.models import ChosenLlm
 from bot.core.errors import PortError, Refused, Unavailable
-from bot.core.llm import Usage
+from bot.core.llm import Tool, Turn, Usage
 from bot.core.masking import LearningMasker
 from bot.settings import Settings
 from tests.fakes.llm_server import (
@@ -449,9 +449,9 @@ async def test_a_format_an_endpoint_turns_down_is_not_tried_again_there(
 
 async def test_what_is_known_of_one_model_is_not_held_against_another(server: LlmServer) -> None:
     server.then(without_format("json_schema"))
-    formats = JsonFormats()
+    capabilities = Capabilities()
     for model in ("m-1", "m-1", "m-2"):
-        llm = OpenAiLlm(LlmAccess(server.url, model, KEY), mask=mask, formats=formats)
+        llm = OpenAiLlm(LlmAccess(server.url, model, KEY), mask=mask, capabilities=capabilities)
         await llm.complete("s", "d", schema=SCHEMA)
     tried = [(asked.body["model"], asked.format) for asked in server.asked]
     first = [("m-1", "json_schema"), ("m-1", "json_object"), ("m-1", "json_object")]
@@ -505,3 +505,104 @@ async def test_a_plain_text_question_says_nothing_about_the_formats(server: LlmS
             await llm.complete("s", "d", schema=None)
     await llm.complete("s", "d", schema=SCHEMA)
     assert [asked.format for asked in server.asked] == ["", "", "", "", "json_schema"]
+
+
+# --- turns and tools ---
+
+READ = Tool(name="read", description="Shows a file.", parameters={"type": "object"})
+TURNS = (Turn(answer="one", then="again"), Turn(answer="", then="once more"))
+
+
+def calls(*functions: object, content: object = None, finish: str = "tool_calls") -> Behaviour:
+    listed = [{"id": "c", "type": "function", "function": one} for one in functions]
+    message = {"role": "assistant", "content": content, "tool_calls": listed}
+    return answers({"choices": [{"finish_reason": finish, "message": message}]})
+
+
+async def test_turns_follow_the_data_which_stays_as_it_was(server: LlmServer) -> None:
+    llm = client(server)
+    for turns in ((), TURNS[:1], TURNS):
+        await llm.complete("rules", "data", schema=None, turns=turns)
+    first, second, third = (cast("list[Any]", asked.body["messages"]) for asked in server.asked)
+    assert third[: len(second)] == second
+    assert second[: len(first)] == first, "what begins alike is cached"
+    assert [(one["role"], one["content"]) for one in third[2:]] == [
+        ("assistant", "one"), ("user", "again"),
+        ("assistant", "(nothing)"), ("user", "once more"),  # some endpoints refuse an empty one
+    ]  # fmt: skip
+
+
+async def test_secrets_in_turns_reach_neither_the_endpoint_nor_the_log(
+    server: LlmServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    turn = Turn(answer="it is hunter2 \udcff", then="say hunter2 again")
+    with caplog.at_level(logging.INFO):
+        await client(server).complete("s", "d", schema=None, turns=[turn])
+    assert "again" in str(server.asked[0].body)
+    assert "hunter2" not in json.dumps(server.asked[0].body)
+    assert "again" in str(vars(caplog.records[-1]))
+    assert "hunter2" not in str(vars(caplog.records[-1]))
+
+
+@pytest.mark.parametrize(("behaviour", "looks"), [
+    (calls({"name": "read", "arguments": '{"path": "a.py"}'}), [{"path": "a.py", "tool": "read"}]),
+    (calls({"name": "read", "arguments": '{"path": "割引.py"}'}, content="I look.", finish="stop"), [{"path": "割引.py", "tool": "read"}]),
+    (calls({"name": "read", "arguments": ""}, {"name": "list", "arguments": {"folder": "x"}}), [{"tool": "read"}, {"folder": "x", "tool": "list"}]),
+    (calls({"name": "read", "arguments": '{"path": "a'}), [{"tool": "read", "arguments": '{"path": "a'}]),
+    (calls({"name": "read", "arguments": "[1]"}), [{"tool": "read", "arguments": "[1]"}]),
+    (calls({"name": "read", "arguments": '{"tool": "rm"}'}), [{"tool": "read"}]),
+    (calls(None, {"name": 3}, "x", {"name": "read"}), [{"tool": "read"}]),
+    (answers({"choices": [{"finish_reason": "function_call", "message": {"function_call": {"name": "read", "arguments": "{}"}}}]}), [{"tool": "read"}]),
+])  # fmt: skip
+async def test_calls_of_tools_become_the_text_that_a_model_without_tools_would_write(
+    behaviour: Behaviour, looks: list[object], server: LlmServer
+) -> None:
+    server.then(behaviour)
+    reply = await client(server).complete("s", "d", schema=SCHEMA, tools=[READ])
+    assert json.loads(reply.text) == {"look": looks}
+    assert server.asked[0].texts == ("s", "d"), "the endpoint describes its tools by itself"
+    assert server.asked[0].body["tools"] == [{"type": "function", "function": READ.model_dump()}]
+
+
+async def test_with_tools_of_its_own_an_endpoint_is_not_held_to_a_schema(server: LlmServer) -> None:
+    """Servers that enforce one leave the model no way to call a tool."""
+    server.then(says('{"a": 1}'))
+    reply = await client(server).complete("s", "d", schema=SCHEMA, tools=[READ])
+    assert (reply.text, server.asked[0].format) == ('{"a": 1}', "")
+
+
+async def test_a_call_of_a_tool_that_nobody_offered_is_no_answer(server: LlmServer) -> None:
+    error = await failure(server, calls({"name": "read", "arguments": "{}"}))
+    assert NOTHING in error.reason
+
+
+@pytest.mark.parametrize(("status", "message"), [
+    (400, "registry/x does not support tools"),
+    (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
+    (404, "No endpoints found that support tool use."),
+    (422, "functions: extra fields not permitted"),
+    (500, "tools param requires --jinja flag"),
+])  # fmt: skip
+async def test_an_endpoint_that_refuses_tools_is_told_of_them_in_the_rules_from_then_on(
+    status: int, message: str, server: LlmServer
+) -> None:
+    server.then(fails(status, message=message), says('{"look": []}'))
+    llm = client(server)
+    for _ in range(2):
+        reply = await llm.complete("s", "d", schema=SCHEMA, tools=[READ])
+        assert reply.text == '{"look": []}'
+    assert ["tools" in asked.body for asked in server.asked] == [True, False, False]
+    for asked in server.asked[1:]:
+        assert "Shows a file." in asked.texts[0]
+        assert asked.texts[0].startswith("s\n")
+        assert asked.format == "json_object", "a schema would leave no way to look"
+    await llm.complete("s", "d", schema=SCHEMA)
+    assert (server.asked[-1].texts[0], server.asked[-1].format) == ("s", "json_schema")
+
+
+async def test_a_question_that_is_too_long_is_no_refusal_of_tools(server: LlmServer) -> None:
+    long = "maximum context length is 8192 tokens: 8000 in the messages, 1000 in the functions"
+    server.then(fails(400, message=long))
+    with pytest.raises(Refused, match="too long"):
+        await client(server).complete("s", "d", schema=None, tools=[READ])
+    assert len(server.asked) == 1

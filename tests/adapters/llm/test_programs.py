@@ -17,7 +17,7 @@ import pytest
 from adapters.llm import CLAUDE_CODE, CODEX, CliLlm, MasterCli
 from adapters.llm.errors import cli_error
 from bot.core.errors import PortError, Refused, Unavailable
-from bot.core.llm import Usage
+from bot.core.llm import Tool, Turn, Usage
 from tests.fakes.llm_programs import LlmPrograms, does, fails, prints, says, until
 
 CLIS = {"claude-code": CLAUDE_CODE, "codex": CODEX}
@@ -162,6 +162,27 @@ async def test_a_schema_is_part_of_the_rules(cli: MasterCli, programs: LlmProgra
     (seen,) = programs.seen
     assert seen.rules.startswith("Answer.\n")
     assert json.dumps(SCHEMA) in seen.rules
+
+
+async def test_tools_are_described_in_the_rules_and_turns_follow_the_data(
+    cli: MasterCli, programs: LlmPrograms
+) -> None:
+    tool = Tool(name="read", description="Shows a file.", parameters={"type": "object"})
+    turns = [Turn(answer="see @README.md", then="Do it again."), Turn(answer="x", then="Last.")]
+    for some in ([], turns[:1], turns):
+        await llm(cli, programs).complete(
+            "Answer.", '{"a": 1}', schema=None, turns=some, tools=[tool]
+        )
+    first, second, third = programs.seen
+    assert first.rules == second.rules == third.rules
+    assert '"look"' in first.rules
+    assert "- read: Shows a file." in first.rules
+    assert first.data == '{"a": 1}'
+    assert second.data.startswith(first.data)
+    assert third.data.startswith(second.data), "what begins alike is cached"
+    lines = [json.loads(line) for line in third.data.splitlines()[-2:]]
+    assert lines == [{"you_answered": one.answer, "then": one.then} for one in turns]
+    assert "@" not in third.data or not cli.expands
 
 
 async def test_secrets_reach_neither_the_program_nor_the_log(

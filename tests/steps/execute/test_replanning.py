@@ -47,7 +47,7 @@ async def cut(*lines: str) -> tuple[tuple[SmallerTask, ...], list[Any], Scripted
         llm, questions.ReplanPrompt(executing(one, task("T002")), one, "It is too large.")
     )
     assert usage.calls == llm.count
-    return found, [json.loads(call.data) for call in llm.calls], llm
+    return found, [call.fields() for call in llm.calls], llm
 
 
 GOOD = reply(
@@ -115,7 +115,7 @@ async def test_a_task_comes_after_those_it_waits_for_wherever_it_was_named() -> 
 async def test_what_cannot_be_carried_out_is_asked_for_again(wrong: str, told: str) -> None:
     found, asked, _ = await cut(wrong, GOOD)
     assert len(found) == 3
-    assert told in asked[1]["what_was_wrong"]
+    assert told in asked[1]["correction"]
 
 
 async def test_without_a_usable_answer_there_are_none_after_three_tries() -> None:

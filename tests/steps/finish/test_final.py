@@ -48,7 +48,7 @@ async def judged(
     llm = ScriptedLlm(lines)
     (verdict, proposed), usage = await ask(llm, questions.FinalPrompt(session, T0))
     assert usage.calls == llm.count
-    return verdict, proposed, [json.loads(call.data) for call in llm.calls], llm
+    return verdict, proposed, [call.fields() for call in llm.calls], llm
 
 
 @pytest.mark.covers("B-ENTITY-FinalJudgement", "B-FLOW-RUN-17", "B-OP-judgeFinalCompletion")
@@ -95,7 +95,7 @@ async def test_a_requirement_that_no_completed_task_serves_cannot_be_talked_away
     assert [one.name for one in proposed] == ["Carry out FR-002"]
     assert "refuse unknown codes" in proposed[0].description
     assert asked[0]["not_done"] == ["FR-002"]
-    assert "no completed task serves FR-002" in asked[1]["what_was_wrong"]
+    assert "no completed task serves FR-002" in asked[1]["correction"]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ async def test_a_judgement_that_contradicts_itself_is_asked_for_again(
 ) -> None:
     verdict, _, asked, _ = await judged(whole(served("T001")), wrong, COMPLETE)
     assert verdict.outcome is Judgement.DONE
-    assert told in asked[1]["what_was_wrong"]
+    assert told in asked[1]["correction"]
 
 
 @pytest.mark.covers("B-OP-judgeFinalCompletion")

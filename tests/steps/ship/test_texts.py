@@ -45,7 +45,7 @@ def answer(**fields: object) -> str:
 
 
 def sent(llm: ScriptedLlm, call: int = 0) -> dict[str, object]:
-    return json.loads(llm.calls[call].data)
+    return llm.calls[call].fields()
 
 
 def plan(*tasks: Task) -> Session:
@@ -78,7 +78,7 @@ async def test_a_title_that_breaks_the_convention_is_asked_for_again() -> None:
     llm = ScriptedLlm([answer(title=t, body="b") for t in ("feat: feat: codes", "feat: codes")])
     text, _ = await ask(llm, questions.PullRequestPrompt(plan(done), done, DIFF, ()))
     assert text.title == "feat: codes"
-    assert "once more" in str(sent(llm, 1)["what_was_wrong"])
+    assert "once more" in str(sent(llm, 1)["correction"])
 
 
 @pytest.mark.covers("G-RULE-PR-5", "G-RULE-PR-7")
@@ -177,7 +177,7 @@ async def test_a_verdict_that_contradicts_itself_is_asked_for_again(
     llm = ScriptedLlm([answer(**wrong), answer(verdict="done", reasons=["All is there."])])
     found, _ = await ask(llm, JudgePrompt(plan(done), done, DIFF))
     assert found.verdict is Judgement.DONE
-    assert told in str(sent(llm, 1)["what_was_wrong"])
+    assert told in str(sent(llm, 1)["correction"])
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ async def test_nothing_at_all_is_never_done(kind: TaskType, report: str) -> None
     llm = ScriptedLlm([answer(verdict="done", reasons=[f"Fine {n}."]) for n in range(3)])
     found, _ = await ask(llm, JudgePrompt(plan(nothing), nothing, "", (), report))
     assert found.verdict is Judgement.BLOCKED
-    assert "so it is not done" in str(sent(llm, 1)["what_was_wrong"])
+    assert "so it is not done" in str(sent(llm, 1)["correction"])
 
 
 @pytest.mark.covers("B-TYPE-documentation")

@@ -49,7 +49,7 @@ async def written(session: Session, *lines: str) -> tuple[WrittenDocument, list[
     llm = ScriptedLlm(lines)
     found, usage = await draft_document(llm, session, DocumentKind.TASKS, date(2026, 1, 2))
     assert usage.calls == llm.count
-    return found, [json.loads(call.data) for call in llm.calls], llm
+    return found, [call.fields() for call in llm.calls], llm
 
 
 def titles(found: WrittenDocument) -> list[str]:
@@ -141,13 +141,13 @@ async def test_tasks_that_run_in_a_circle_are_asked_for_again() -> None:
     circle = tasks(draft("T001", "A", "T002"), draft("T002", "B", "T001"))
     found, data, _ = await written(specified(), circle, tasks(draft("T001")), GOOD)
     assert len(found.drafts) == 1
-    assert "T001 → T002 → T001" in data[1]["what_was_wrong"]
+    assert "T001 → T002 → T001" in data[1]["correction"]
 
 
 async def test_more_tasks_than_anybody_reads_are_asked_for_again() -> None:
     many = tasks(*(draft(f"T{n:03}") for n in range(1, 102)))
     found, asked, _ = await written(specified(), many, tasks(draft("T001")), GOOD)
-    assert "at most 100" in asked[1]["what_was_wrong"]
+    assert "at most 100" in asked[1]["correction"]
     assert len(found.drafts) == 1
 
 
@@ -204,7 +204,7 @@ async def test_the_key_of_a_task_that_was_given_up_is_not_used_again() -> None:
         tasks(draft("T002"), draft("T004", "Migration")),
         GOOD,
     )
-    assert "T003 was another task before" in data[1]["what_was_wrong"]
+    assert "T003 was another task before" in data[1]["correction"]
     assert [one.key for one in found.drafts] == ["T001", "T002", "T004"]
 
 
@@ -232,7 +232,7 @@ async def test_how_many_work_at_once_is_the_models_choice_up_to_ten() -> None:
     many = tasks(draft("T001")).replace('"parallelism": 3', '"parallelism": 11')
     found, data, _ = await written(specified(), many, tasks(draft("T001")), GOOD)
     assert found.parallelism == 3
-    assert "parallelism" in data[1]["what_was_wrong"]
+    assert "parallelism" in data[1]["correction"]
 
 
 @pytest.mark.covers("G-RULE-PARALLEL-2", "R-RULE-TASK-2")

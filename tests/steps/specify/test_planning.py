@@ -48,7 +48,7 @@ def planned(*serving: tuple[str, ...]) -> Session:
 async def spec_of(session: Session, *lines: str) -> tuple[str, list[Any]]:
     llm = ScriptedLlm(lines)
     written, _ = await draft_document(llm, session, DocumentKind.SPEC, TODAY)
-    return written.text, [json.loads(call.data) for call in llm.calls]
+    return written.text, [call.fields() for call in llm.calls]
 
 
 async def found_in(session: Session, *findings: object) -> tuple[Finding, ...]:
@@ -76,7 +76,7 @@ async def test_every_decision_is_written_into_the_specification_with_its_number(
 async def test_an_incomplete_specification_is_asked_for_again(wrong: str, problem: str) -> None:
     text, asked_ = await spec_of(surveyed(), wrong, SPEC)
     assert text == SPEC
-    assert problem in asked_[1]["what_was_wrong"]
+    assert problem in asked_[1]["correction"]
 
 
 async def test_a_fence_around_the_whole_document_is_taken_off() -> None:
@@ -89,7 +89,7 @@ async def test_a_document_in_another_language_is_asked_for_once_more() -> None:
     session = surveyed(intent=Intent(body="割引コードを追加してください"))
     text, asked_ = await spec_of(session, SPEC, JAPANESE)
     assert text == JAPANESE
-    assert "Japanese" in asked_[1]["what_was_wrong"]
+    assert "Japanese" in asked_[1]["correction"]
 
 
 async def test_a_model_that_cannot_write_leaves_the_request_itself_as_the_plan() -> None:
@@ -166,7 +166,7 @@ async def test_findings_are_named_by_the_letter_of_their_category_the_weightiest
 async def test_a_document_that_does_not_end_is_asked_for_again() -> None:
     text, asked_for = await spec_of(surveyed(), SPEC + "and so on\n" * 20_000, SPEC)
     assert text == SPEC.rstrip() + "\n"
-    assert "at most 100000" in asked_for[1]["what_was_wrong"]
+    assert "at most 100000" in asked_for[1]["correction"]
 
 
 async def test_a_finding_is_a_sentence_however_much_the_model_makes_of_it() -> None:

@@ -34,7 +34,7 @@ def answer(**fields: object) -> str:
 
 
 def sent(llm: ScriptedLlm, call: int = 0) -> dict[str, object]:
-    return json.loads(llm.calls[call].data)
+    return llm.calls[call].fields()
 
 
 def three(**changes: object) -> Session:
@@ -73,7 +73,7 @@ async def test_a_kind_that_is_none_is_asked_for_again() -> None:
     llm = ScriptedLlm([answer(kind="order"), answer(kind="change", reason="It wants more.")])
     found, usage = await ask(llm, questions.WordsPrompt(three(), words("add a basket")))
     assert found.kind is WordKind.CHANGE
-    assert "kind" in str(sent(llm, 1)["what_was_wrong"])
+    assert "kind" in str(sent(llm, 1)["correction"])
     assert usage.calls == 2
 
 
@@ -188,7 +188,7 @@ async def test_an_answer_with_unknown_keys_alone_is_asked_for_again() -> None:
     llm = ScriptedLlm([answer(affected=[{"key": key}]) for key in ("T099", "T003")])
     found, _ = await ask(llm, ImpactPrompt(three(), change("cheaper")))
     assert [one.task_id for one in found.affected] == ["id-T003"]
-    assert "T099" in str(sent(llm, 1)["what_was_wrong"])
+    assert "T099" in str(sent(llm, 1)["correction"])
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ async def test_a_step_that_was_not_offered_does_not_count() -> None:
     llm = ScriptedLlm([answer(choice="merge"), answer(choice="ask")])
     found, _ = await ask(llm, NextStepPrompt(three(), STEP, None))
     assert found.choice == "ask"
-    assert "again, ask" in str(sent(llm, 1)["what_was_wrong"])
+    assert "again, ask" in str(sent(llm, 1)["correction"])
 
 
 async def test_no_usable_choice_is_none() -> None:
