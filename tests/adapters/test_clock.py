@@ -16,7 +16,7 @@ from adapters.clock import Cadence, SystemClock
 from tests.fakes.clock import FakeClock
 
 HOUR = timedelta(hours=1)
-DEADLINE = 10
+DEADLINE = 120.0
 """Seconds after which a tick is taken for lost. An hour's silence is what these tests are about."""
 
 

@@ -33,7 +33,7 @@ from tests.fakes import cards
 
 HERE, THERE = cards.THREAD, cards.OTHER_THREAD
 CHANGED = cards.NEWS.model_copy(update={"title": "Changed"})
-DEADLINE = 20
+DEADLINE = 120.0
 
 
 @pytest.fixture

@@ -18,7 +18,6 @@ from tests.clis.place import QUIET
 pytestmark = [
     pytest.mark.clis,
     pytest.mark.tmux,
-    pytest.mark.timeout(300),
     pytest.mark.parametrize("agent", ["claude"]),
 ]
 

@@ -19,7 +19,6 @@ WORK = "printf 'hello\\n' > hello.txt && git add hello.txt && git commit -q -m '
 pytestmark = [
     pytest.mark.clis,
     pytest.mark.tmux,
-    pytest.mark.timeout(300),
     pytest.mark.parametrize("agent", AGENTS),
 ]
 

@@ -17,7 +17,6 @@ from tests.clis.model import Asked, Model, Say, Shell
 pytestmark = [
     pytest.mark.clis,
     pytest.mark.tmux,
-    pytest.mark.timeout(300),
     pytest.mark.parametrize("agent", ["claude", "claude-print", "codex", "gemini", "opencode"]),
 ]
 OUTSIDE = "cat $HOME/secret; echo 2 > ../../README.md; git branch -f main HEAD"

@@ -21,7 +21,7 @@ from tests.clis.bench import missing, prepare
 from tests.clis.model import Model, Say, Shell
 from tests.clis.place import CANARIES, Place
 
-pytestmark = [pytest.mark.clis, pytest.mark.tmux, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.clis, pytest.mark.tmux]
 PATIENCE = 300.0
 ANSWERS = (
     ("Use all defaults", "1"),

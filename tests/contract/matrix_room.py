@@ -15,7 +15,7 @@ from bot.ports import Chat
 from tests.beds import synapse
 from tests.contract.rooms import Room
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 Begin = Callable[[], Awaitable[Chat]]
 """The bot ends, if it was there, and begins."""
 

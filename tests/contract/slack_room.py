@@ -18,7 +18,7 @@ from tests.beds.slack import APP_TOKEN, BOT_TOKEN, MIKA, PUBLIC, TEAM, Grants, S
 from tests.beds.slack.forms import labels
 from tests.contract.rooms import Room
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 Begin = Callable[[], Awaitable[Chat]]
 """The bot ends, if it was there, and begins."""
 

@@ -267,7 +267,7 @@ async def test_nothing_is_pasted_into_a_run_that_is_over(world: World, tmp_path:
 
 
 async def _next(dialogs: AsyncGenerator[Dialog | None]) -> Dialog | None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         return await anext(dialogs)
 
 

@@ -21,7 +21,7 @@ from bot.core.states import RunState, TaskState
 from bot.ports import Logs
 from tests.steps.scenes import executing, later, running, task
 
-DEADLINE = 20
+DEADLINE = 120.0
 
 
 class FakeLogs:

@@ -111,7 +111,7 @@ class MemoryChat:
     def card(self, key: str, thread: Thread | None = None) -> Card | None:
         return next((card for card in self.cards(thread) if card.key == key), None)
 
-    async def until(self, seen: Callable[[], bool], seconds: float = 10) -> None:
+    async def until(self, seen: Callable[[], bool], seconds: float = 120) -> None:
         """Wait until what was shown is as wanted."""
         async with asyncio.timeout(seconds), self._news:
             await self._news.wait_for(seen)

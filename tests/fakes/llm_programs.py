@@ -160,7 +160,7 @@ class LlmPrograms:
         return [Known(pid) for pid in cast("list[int]", json.loads(file.read_text()))]
 
 
-async def until(reached: Callable[[], bool], seconds: float = 20) -> None:
+async def until(reached: Callable[[], bool], seconds: float = 120) -> None:
     async with asyncio.timeout(seconds):
         while not reached():  # noqa: ASYNC110 - files and processes tell nobody
             await asyncio.sleep(0.02)

@@ -69,7 +69,6 @@ def test_no_broken_input_of_very_many_is_a_surprise(parser: Parser, count: Count
 
 
 @pytest.mark.faults
-@pytest.mark.timeout(300)
 def test_what_is_longer_takes_no_more_than_its_share(parser: Parser, count: Count) -> None:
     for piece in (*parser.samples, b"a", b"[", b"{", b" ", b"\n- ", b"\\", b'"', b"<a ", b"`"):
         short, long = (seconds(parser, piece * (size // len(piece))) for size in (SHORT, LONG))

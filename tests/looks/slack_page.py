@@ -29,7 +29,7 @@ async def window(
         Window(bed, port) as there,
     ):
         bot.start(GWT_BOT_PACE=str(pace))
-        await bed.connected(seconds=60)
+        await bed.connected()
         yield there, bed, bot
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from tests.beds.synapse import Login
 
 SCRIPT = Path(__file__).with_name("reader.mjs")
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 def packages() -> Path:

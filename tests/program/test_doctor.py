@@ -43,7 +43,7 @@ def doctor(
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=120,
         preexec_fn=begin,
     )
 

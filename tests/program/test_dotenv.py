@@ -60,7 +60,7 @@ def test_every_command_starts_in_spite_of_a_line_that_cannot_be_read(tmp_path: P
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=120,
     )
     assert (done.returncode, "Nothing is under way." in done.stdout) == (0, True)
     (line,) = done.stderr.splitlines()

@@ -72,7 +72,7 @@ def test_a_folder_of_the_home_that_is_somebody_elses_is_named_with_what_to_do(
         capture_output=True,
         text=True,
         preexec_fn=without_capabilities,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert done.returncode == 1

@@ -33,7 +33,7 @@ class Bench:
 
     def run(self, *arguments: str, script: str = "") -> subprocess.CompletedProcess[str]:
         process = self.started(*arguments)
-        out, err = process.communicate(script, timeout=100)
+        out, err = process.communicate(script, timeout=120)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def started(self, *arguments: str) -> subprocess.Popen[str]:
@@ -94,7 +94,7 @@ def test_what_it_says_is_there_before_the_script_goes_on(bench: Bench) -> None:
         line = script.stdout.readline()
         assert line, seen
         seen += line
-    out, _ = script.communicate("sessions\n", timeout=100)
+    out, _ = script.communicate("sessions\n", timeout=120)
     assert "There are none yet" in out
     assert script.returncode == 0
 
@@ -208,6 +208,6 @@ def test_intents_are_listed_decided_on_and_in_the_inbox_with_a_bot_at_work_or_no
     assert (line["kind"], line["id"], line["status"]) == ("intent", "receipt", "proposed")
     approved = bench.run("intent", "approve", "receipt")
     assert "Intent receipt is approved" in approved.stdout, approved
-    at_work.communicate(timeout=100)
+    at_work.communicate(timeout=120)
     assert json.loads(bench.run("inbox", "--json").stdout) == []
     assert "Print a receipt" in bench.run("intent", "show", "receipt").stdout

@@ -33,7 +33,7 @@ def served(folder: Path, **environ: str) -> str:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert done.returncode == 1, done.stderr

@@ -21,7 +21,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.covers("G-EDGE-1")
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_whatever_goes_wrong_nothing_is_lost_done_twice_or_done_unasked(
     chunk: int, record_property: Callable[[str, object], None]
@@ -32,7 +31,6 @@ def test_whatever_goes_wrong_nothing_is_lost_done_twice_or_done_unasked(
     assert not found.failed, found.told()
 
 
-@pytest.mark.timeout(300)
 def test_the_schedules_lead_everywhere() -> None:
     """Else they say nothing."""
     found = tally(played(range(5_000, 5_060)))
@@ -44,7 +42,6 @@ def test_the_schedules_lead_everywhere() -> None:
     assert all(found.seen[what] for what in (*told, "bases moved", "approved"))
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("hosted", [False, True])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_the_bot_may_be_killed_at_any_call(when: str, hosted: bool) -> None:

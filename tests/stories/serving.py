@@ -31,7 +31,7 @@ FRESH = "FROM_ITS_FIRST_LINE"
 """Variable: a life that reads all its modules itself, where it matters what it costs."""
 WHEN_LOADED = (FRESH, "LD_PRELOAD", "PYTHONTRACEMALLOC")
 """What cannot be told to one that is born."""
-PATIENCE = 30.0
+PATIENCE = 120.0
 """Seconds anything may take on a busy machine."""
 
 

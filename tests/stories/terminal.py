@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Self
 from uuid import uuid4
 
-PATIENCE = 45.0
+PATIENCE = 120.0
 LOOK_EVERY = 0.05
 LINES_KEPT = "5000"
 

@@ -12,7 +12,7 @@ from tests.stories.asking.dialogs import works
 from tests.stories.asking.plays import lives
 from tests.stories.conversation.scene import is_so, session, task_of, told, until
 
-pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.tmux, pytest.mark.slow]
 CHECK = Path(__file__).parent / "asking" / "check.sh"
 MOST_KEPT = 3_000_000
 """Bytes that stay on disk of a test that prints without end."""

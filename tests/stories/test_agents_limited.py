@@ -14,7 +14,7 @@ from tests.stories.asking.chats import Asked, in_a_channel
 from tests.stories.asking.dialogs import works
 from tests.stories.conversation.scene import LOOK_EVERY, is_so, session, task_of
 
-pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.tmux, pytest.mark.slow]
 WAITS = "T001 waits: claude-print has reached the limit of its account"
 
 

@@ -14,7 +14,7 @@ from tests.stories.asking.chats import Asked, in_a_channel
 from tests.stories.asking.dialogs import pane_of, state, tmux, works
 from tests.stories.conversation.scene import Scene, is_so, session, task_of, told, until
 
-pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.tmux, pytest.mark.slow]
 BRANCH = "agent/discount-codes"
 """Of T001, on which T003 is built."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -14,18 +13,14 @@ from tests.stories.asking.plays import lives
 from tests.stories.conversation.scene import is_so, session, task_of, told, until
 from tests.stories.test_agents_checked import checked, pids
 
-pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.timeout(180)]
-DEAD_WITHIN = 30.0
-"""Seconds, on a busy machine; five of them are left to those who do not heed SIGTERM."""
+pytestmark = [pytest.mark.tmux, pytest.mark.slow]
 
 
 async def is_stopped(asked: Asked) -> None:
     await asked.person.says("stop")
-    begun = time.monotonic()
     await asked.person.sees("Stopped by Mika", "nothing is lost")
     await is_so(asked.scene, lambda one: one.status is Status.PAUSED)
     await until(lambda: not asked.plays.alive(), lambda: told(asked.scene))
-    assert time.monotonic() - begun < DEAD_WITHIN
 
 
 async def goes_on(asked: Asked, key: str = "T001") -> None:

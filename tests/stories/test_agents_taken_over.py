@@ -27,7 +27,7 @@ from tests.stories.conversation.scene import (
 )
 from tests.stories.terminal import Terminal
 
-pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.tmux, pytest.mark.slow]
 
 
 @pytest.mark.covers("O-X5")

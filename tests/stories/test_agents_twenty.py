@@ -21,7 +21,7 @@ from bot.core.states import Outcome
 from bot.settings import pane_environment
 from tests.stories.conversation.scene import until
 
-pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.tmux, pytest.mark.slow]
 AGENTS = 20
 KILLED = 128 + signal.SIGKILL
 AGENT = """\

@@ -28,7 +28,7 @@ from tests.steps.scenes import awaiting_approval
 PROGRAM = str(Path(sys.executable).with_name("gwt-bot"))
 STAGE = {"GWT_BOT_STAGE": "tests"}
 NOBODY = "http://127.0.0.1:9/v1"
-PATIENCE = 30.0
+PATIENCE = 120.0
 WAITS = 2
 """The exit code of a script whose work waits for somebody."""
 NEEDED = ("git", "tmux", "python3", "sh", "env", "cat")

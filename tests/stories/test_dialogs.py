@@ -12,7 +12,7 @@ import pytest
 from tests.stories.asking import dialogs
 from tests.stories.asking.chats import Asked, at_a_terminal, in_a_channel, in_a_room
 
-pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.tmux, pytest.mark.slow]
 
 Open = Callable[..., AbstractAsyncContextManager[Asked]]
 

@@ -10,7 +10,7 @@ import pytest
 from tests.stories.asking import killed
 from tests.stories.asking.chats import Asked, in_a_channel
 
-pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.tmux, pytest.mark.slow]
 
 
 @pytest.mark.covers("O-C12")

@@ -21,10 +21,10 @@ from tests.stories.serving import PATIENCE, Hold, in_slack, serving
 from tests.stories.slack_person import SlackPerson
 from tests.stories.test_slack_faults import is_planned, only
 
-pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.tmux, pytest.mark.slow]
 Property = Callable[[str, object], None]
 LIBRARY = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
-LONGEST_END = 10.0
+LONGEST_END = 60.0
 """Seconds, on a machine that does other things as well; two are promised."""
 EDITS = 3
 

@@ -45,7 +45,6 @@ async def test_three_pull_requests_one_upon_another_are_merged_in_order_and_noth
 
 
 @pytest.mark.covers("O-M17")
-@pytest.mark.timeout(240)
 async def test_the_next_session_builds_on_what_was_merged_on_github(tmp_path: Path) -> None:
     async with (
         hosting(tmp_path) as github,

@@ -27,7 +27,7 @@ async def test_two_stories_in_two_chats_come_to_their_ends_one_after_the_other(
     async with SlackBed() as bed, serving(tmp_path, **in_slack(bed, MIKA), **matrix) as bot:
         here, there = SlackPerson(bed), MatrixPerson(anna, account.id, room)
         bot.start()
-        await asyncio.gather(bed.connected(seconds=20), there.invites_the_bot())
+        await asyncio.gather(bed.connected(), there.invites_the_bot())
 
         await asyncio.gather(in_slack_until_built(here), in_matrix_until_built(there))
 
@@ -44,13 +44,13 @@ async def in_slack_until_built(mika: SlackPerson) -> None:
     await mika.ask(f"{REQUEST}, asked in Slack")
     await mika.presses("Use all defaults")
     await mika.presses("Approve")
-    await mika.presses("Keep the branches", seconds=60)
-    await mika.sees("COMPLETE", seconds=60)
+    await mika.presses("Keep the branches")
+    await mika.sees("COMPLETE")
 
 
 async def in_matrix_until_built(anna: MatrixPerson) -> None:
     await anna.ask(f"{REQUEST}, asked in Matrix")
     await anna.clicks("✅ Use all defaults")
     await anna.clicks("✅ Approve")
-    await anna.clicks("📌 Keep the branches", seconds=60)
-    await anna.sees("COMPLETE", seconds=60)
+    await anna.clicks("📌 Keep the branches")
+    await anna.sees("COMPLETE")

@@ -24,7 +24,7 @@ async def test_from_a_mention_to_merged_work(tmp_path: Path) -> None:
     async with SlackBed() as bed, serving(tmp_path, **in_slack(bed, MIKA, AKI)) as bot:
         mika = SlackPerson(bed)
         bot.start()
-        await bed.connected(seconds=20)
+        await bed.connected()
         await mika.ask(REQUEST)
         await mika.sees("Got it", "main at")
         assert bed.reactions(mika.root) == {"eyes": ["U0BOT"]}
@@ -38,7 +38,7 @@ async def test_from_a_mention_to_merged_work(tmp_path: Path) -> None:
         await mika.presses("Approve", on="revision 2?")
         await mika.sees("revision 2", "approved by Mika")
         await mika.sees("the tests fail")
-        await mika.presses("Merge into main", seconds=60)
+        await mika.presses("Merge into main")
         await mika.sees("COMPLETE")
         await mika.sees("In short")
         (session,) = bot.sessions()
@@ -99,7 +99,7 @@ async def test_stopped_from_anywhere_it_goes_on_after_resume(
     async with SlackBed() as bed, serving(tmp_path, **in_slack(bed, MIKA)) as bot:
         mika = SlackPerson(bed)
         bot.start(GWT_BOT_PACE="30")
-        await bed.connected(seconds=20)
+        await bed.connected()
         await at_work(mika)
         await bot.until(bot.agents)
         await stopped(bed, mika, bot)
@@ -130,7 +130,7 @@ async def test_a_bot_that_is_killed_and_started_again_goes_on_where_it_was(tmp_p
     async with SlackBed() as bed, serving(tmp_path, **in_slack(bed, MIKA), **hold.pace) as bot:
         mika = SlackPerson(bed)
         bot.start()
-        await bed.connected(seconds=20)
+        await bed.connected()
         await mika.ask(REQUEST)
         await mika.sees("A few questions")
         await killed(bot, bed)
@@ -139,14 +139,14 @@ async def test_a_bot_that_is_killed_and_started_again_goes_on_where_it_was(tmp_p
         await mika.sees("revision 1?")
         await killed(bot, bed)
         bot.start()
-        await bed.connected(seconds=20)
+        await bed.connected()
         await mika.presses("Approve")
         await mika.sees("Running")
         await killed(bot, bed)
         hold.release()
         bot.start()
-        await bed.connected(seconds=20)
-        await mika.presses("Merge into main", seconds=60)
+        await bed.connected()
+        await mika.presses("Merge into main")
         await mika.sees("Merge chosen by Mika")
         await killed(bot, bed)
         bot.start()
@@ -161,7 +161,7 @@ async def test_who_may_not_is_told_so_alone_and_changes_nothing(tmp_path: Path) 
     async with SlackBed() as bed, serving(tmp_path, **in_slack(bed, MIKA, GUEST)) as bot:
         mika, aki, guest = SlackPerson(bed), SlackPerson(bed, AKI), SlackPerson(bed, GUEST)
         bot.start()
-        await bed.connected(seconds=20)
+        await bed.connected()
         await mika.ask(REQUEST)
         await mika.presses("Use all defaults")
         await mika.sees("revision 1?")
@@ -190,14 +190,14 @@ async def test_what_is_missing_is_told_in_the_thread_and_it_goes_on_when_it_is_t
     async with SlackBed() as bed, serving(tmp_path, **in_slack(bed, MIKA), **nothing) as bot:
         mika = SlackPerson(bed)
         bot.start()
-        await bed.connected(seconds=20)
+        await bed.connected()
         await mika.ask(REQUEST)
         card = await mika.sees("AI settings are required", "OPENAI_BASE_URL")
         (bot.home / ".env").touch(mode=0o600)
         (bot.home / ".env").write_text(
             f"OPENAI_BASE_URL={bot.model}\nOPENAI_MODEL=played-model\nOPENAI_API_KEY=played\n"
         )
-        await mika.sees("A few questions", seconds=60)
+        await mika.sees("A few questions")
         assert mika.card("AI settings are required") is None or card.edits
         await bed.all_acked()
         invariants.check(bed)
@@ -206,7 +206,7 @@ async def test_what_is_missing_is_told_in_the_thread_and_it_goes_on_when_it_is_t
 async def test_questions_are_answered_by_menus_by_a_form_or_in_words(tmp_path: Path) -> None:
     async with SlackBed() as bed, serving(tmp_path, **in_slack(bed, MIKA)) as bot:
         bot.start()
-        await bed.connected(seconds=20)
+        await bed.connected()
         for answers in (by_menus, by_form, in_words):
             mika = SlackPerson(bed)
             await mika.ask(REQUEST)

@@ -17,7 +17,6 @@ from tests.stories.serving import Serving, in_matrix, serving
 pytestmark = [
     pytest.mark.tmux,
     pytest.mark.slow,
-    pytest.mark.timeout(240),
     pytest.mark.covers("O-MATRIX-5"),
 ]
 KILLS, THREADS = 10, 3

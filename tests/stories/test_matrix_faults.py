@@ -117,7 +117,7 @@ async def test_a_way_that_is_closed_for_a_while_is_waited_for(
         await anna.reply("defaults")
         await scene.bot.until(lambda: closed.met >= 3)
         proxy.heal()
-        await anna.sees("revision 1?", seconds=60)
+        await anna.sees("revision 1?")
         assert await scene.bot.end() == 0
         check(scene)
 

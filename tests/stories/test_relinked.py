@@ -12,7 +12,7 @@ from tests.stories.asking.chats import InAChannel, in_a_channel
 from tests.stories.asking.dialogs import state, works
 from tests.stories.conversation.scene import ends_complete, is_so, session, told, until
 
-pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.tmux, pytest.mark.slow]
 
 
 @pytest.mark.covers("O-P5")

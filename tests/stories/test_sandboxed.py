@@ -14,7 +14,7 @@ from tests.stories.console_person import at_a_terminal
 from tests.stories.conversation.scene import Scene, ends_complete, is_planned, is_so, until
 from tests.stories.serving import Hold
 
-pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.tmux, pytest.mark.slow]
 
 
 @pytest.mark.covers("G-RULE-TRUST-1")

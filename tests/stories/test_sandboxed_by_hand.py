@@ -17,7 +17,7 @@ from tests.stories.test_agents_taken_over import answers_by_hand, attach_command
 from tests.stories.test_sandboxed import agents, namespace
 from tests.test_house import ROOT
 
-pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.faults, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.tmux, pytest.mark.slow, pytest.mark.faults]
 
 
 async def test_taken_over_in_the_sandbox_and_killed_meanwhile_it_goes_on_after_the_handback(

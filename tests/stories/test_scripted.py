@@ -16,7 +16,7 @@ from adapters.demo.texts import REQUEST
 from tests.stories.serving import ROOT, Serving, serving
 
 pytestmark = [pytest.mark.tmux, pytest.mark.slow]
-PATIENCE = 90.0
+PATIENCE = 120.0
 
 
 @pytest.fixture

@@ -174,7 +174,7 @@ async def test_a_slack_that_answers_nothing_for_a_while_is_waited_for(tmp_path: 
         await bed.until(lambda: bed.called(UPDATE)[1:], PATIENCE)
         assert len(bed.calls) - before < 60, "it asks without a pause"
         bed.faults.heal()
-        await mika.sees("revision 1?", seconds=60)
+        await mika.sees("revision 1?")
         only(bot.sessions())
         await check(bed, unacked=True)
 

@@ -67,7 +67,7 @@ async def _used(room: Room, requests: Requests) -> None:
         else:
             await room.chat.show(room.thread, one.card)
     await room.chat.open(room.other_thread, cards.ROOT)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         await room.say("Add a dark mode")
         await room.chat.show(await heard.get(), cards.APPROVAL)
         await room.press_first()

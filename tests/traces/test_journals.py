@@ -19,7 +19,6 @@ def test_there_is_a_sample_of_every_event_and_action_of_that_version() -> None:
     assert {*journals.names()} == journals.expected().keys()
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", journals.names())
 def test_an_old_journal_is_read_and_goes_on_as_it_did(name: str) -> None:
     assert journals.told(journals.read(name)) == journals.expected()[name]

@@ -37,7 +37,6 @@ def _run(*words: str, folder: Path, hashes: str) -> subprocess.CompletedProcess[
     )
 
 
-@pytest.mark.timeout(300)
 def test_a_seed_leaves_the_same_trace_wherever_it_is_played(tmp_path: Path) -> None:
     for number in "12":
         words = ("record", str(tmp_path / f"to-{number}"), "--first", "2", "--seeds", "2")
@@ -54,7 +53,6 @@ def test_a_seed_leaves_the_same_trace_wherever_it_is_played(tmp_path: Path) -> N
     assert {*told, "commands.test", "audit.note"} <= kinds.keys()
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "name", ["acts before it saves", "posts a card anew instead of editing it"]
 )

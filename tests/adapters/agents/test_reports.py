@@ -155,7 +155,7 @@ REPORT = {
     "usage": {"input_tokens": 3, "output_tokens": 2, "cost": 0.5},
 }
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 @pytest.fixture

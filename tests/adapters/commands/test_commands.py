@@ -40,7 +40,7 @@ def commands() -> ShellCommands:
     return ShellCommands(ENVIRONMENT, lambda text: text.replace("hunter2", "[MASKED]"))
 
 
-async def until(true: Callable[[], bool], seconds: float = 10) -> None:
+async def until(true: Callable[[], bool], seconds: float = 120) -> None:
     """Wait until it is so."""
     async with asyncio.timeout(seconds):
         while not true():  # noqa: ASYNC110 - another process changes it

@@ -207,7 +207,6 @@ def names(text: str) -> set[str]:
     return set(text.split("," if " > " in text else None))
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("runner", RUNNERS, ids=str)
 def test_each_runner_tells_which_tests_ran_and_goes_on_after_a_failure(
     tmp_path: Path, runner: Runner
@@ -246,7 +245,6 @@ ENDED = [
 ]  # fmt: skip
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize(("program", "command", "files"), ENDED, ids=[one[0] for one in ENDED])
 def test_a_run_that_its_tests_have_ended_with_success_is_a_sign(
     tmp_path: Path, program: str, command: str, files: Mapping[str, str]

@@ -48,7 +48,7 @@ class Offered:
 
 
 async def line(lines: TerminalInput, prompt: str = PROMPT) -> str | None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         return await lines.next_line(prompt)
 
 
@@ -142,7 +142,7 @@ async def test_what_was_chosen_is_not_taken_for_something_that_came_since(
     lines = TerminalInput(tmp_path / "history", offered)
     keyboard.send_text(DOWN)
     reading = asyncio.create_task(line(lines))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         await offered.picked.wait()
     offered.offered = (Pick("Discard", "1"),)
     keyboard.send_text("\r")

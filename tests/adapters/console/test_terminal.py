@@ -72,7 +72,7 @@ class Terminal:
             env=self._env,
             capture_output=True,
             text=True,
-            timeout=20,
+            timeout=120,
             check=True,
         )
         return done.stdout

@@ -206,7 +206,7 @@ def test_a_persons_plain_git_would_run_it_there(tmp_path: Path, way: Way) -> Non
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=120,
     )
     assert home.marker.exists()
 

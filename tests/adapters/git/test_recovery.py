@@ -212,7 +212,7 @@ async def test_a_bot_waits_for_the_git_of_a_bot_that_died(tmp_path: Path) -> Non
     bot = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", script, str(home), str(top), path, first, environment["PATH"])
     )
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while not (tmp_path / "begun").exists():  # noqa: ASYNC110 - another process makes it
             await asyncio.sleep(0.02)
     bot.send_signal(signal.SIGKILL)

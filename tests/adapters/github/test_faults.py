@@ -185,7 +185,7 @@ async def test_a_pipe_where_the_mirror_reads_an_agents_repository_is_named(
     pipe.parent.mkdir(parents=True, exist_ok=True)
     pipe.unlink(missing_ok=True)
     os.mkfifo(pipe)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         with pytest.raises(Refused, match=f"{name} is a pipe") as refused:
             await forge.publish(str(stage.top), SLUG, "agent/login", stage.commit)
     assert refused.value.remedy.endswith(f"rm {pipe}")

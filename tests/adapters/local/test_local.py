@@ -69,7 +69,7 @@ class Seen:
         self.news.set()
 
     async def sees(self) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(120):
             await self.news.wait()
         self.news.clear()
 
@@ -115,7 +115,7 @@ async def bot(tmp_path: Path) -> AsyncIterator[Bot]:
 
 @asynccontextmanager
 async def at(bot: Bot) -> AsyncGenerator[BotConnection]:
-    async with asyncio.timeout(20), connect_to_bot(bot.home, ME) as there:
+    async with asyncio.timeout(120), connect_to_bot(bot.home, ME) as there:
         assert there
         yield there
 
@@ -130,7 +130,7 @@ async def raw(bot: Bot, *lines: bytes) -> bytes:
     for line in lines:
         writer.write(line)
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(120):
             return await reader.read() if len(lines) > 1 else await reader.readline()
     except ConnectionError:
         return b""  # it was closed while we still wrote

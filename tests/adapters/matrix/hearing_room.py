@@ -19,7 +19,7 @@ from bot.core.people import Thread
 from tests.beds.synapse import Person, Post, Proxy
 from tests.fakes import cards
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 @dataclass

@@ -114,7 +114,7 @@ class Unwatched:
         return
 
 
-async def until(true: Callable[[], object], seconds: float = 30) -> None:
+async def until(true: Callable[[], object], seconds: float = 120) -> None:
     """Wait for something to become true."""
     async with asyncio.timeout(seconds):
         while not true():  # noqa: ASYNC110 - a file, another process or another task changes it

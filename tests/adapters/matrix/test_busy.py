@@ -99,7 +99,7 @@ async def test_in_a_room_it_is_seen_to_write_from_the_request_to_the_question(
 async def typing(stage: PostingStage) -> list[str]:
     """Who writes, as the room is told next."""
     query = {"since": stage.anna.since, "timeout": "20000"} if stage.anna.since else {}
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while True:
             told = await stage.anna.call("GET", "sync", query=query)
             query = {"since": str(told["next_batch"]), "timeout": "20000"}

@@ -33,7 +33,7 @@ class Yard:
 
     @asynccontextmanager
     async def lanes(self) -> AsyncGenerator[RoomQueues]:
-        async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+        async with asyncio.timeout(120), asyncio.TaskGroup() as tasks:
             yield RoomQueues(tasks, self.commit)
 
     async def settle(self) -> None:

@@ -10,7 +10,7 @@ import pytest
 from adapters.matrix.sending import SendQueue, WaitBounds
 from bot.core.errors import Unavailable
 
-DEADLINE = 20
+DEADLINE = 120.0
 
 
 class Limited:

@@ -25,7 +25,7 @@ from tests.steps import scenes
 from tests.stories.stage import Stage
 
 PLAN = "Shall I build"
-SECONDS = 30.0
+SECONDS = 120.0
 
 
 @dataclass

@@ -95,7 +95,7 @@ def run_agent(
 ) -> tuple[int, str]:
     """Its exit code, and what it showed."""
     with start_agent(worktree, prompt, *flags, **environment) as process:
-        shown, _ = process.communicate(typed, timeout=60)
+        shown, _ = process.communicate(typed, timeout=120)
         return process.returncode, shown
 
 

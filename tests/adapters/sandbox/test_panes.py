@@ -17,7 +17,7 @@ from tests.adapters.sandbox.jail import Jail
 from tests.adapters.tmux.own_server import Tmux, own_server, until
 
 pytestmark = pytest.mark.tmux
-PATIENCE = 60.0
+PATIENCE = 120.0
 CONVERSATION = "0b1f2c3d-0000-4000-8000-000000000001"
 
 

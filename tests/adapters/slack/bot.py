@@ -37,7 +37,7 @@ from tests.beds.slack import (
 )
 from tests.fakes import cards
 
-DEADLINE = 30.0
+DEADLINE = 120.0
 POST, UPDATE, REPLIES = "chat.postMessage", "chat.update", "conversations.replies"
 QUICK = SocketTiming(ping=0.3, look=0.02, dead_url=0.1, rebuild=30, keep_alive=30, gap=30)
 DEAF = replace(Grants.of_manifest(), events=frozenset({"agent_session_stopped"}))
@@ -184,7 +184,7 @@ class Bot:
     async def taken(self, count: int) -> list[Taken]:
         """So many events, as soon as they have been taken; no more than that."""
         await self.bed.until(lambda: len(self.desk.taken) >= count, DEADLINE)
-        await self.bed.until(lambda: all(one.over.is_set() for one in self.bed.deliveries), 30)
+        await self.bed.until(lambda: all(one.over.is_set() for one in self.bed.deliveries))
         assert len(self.desk.taken) == count, self.desk.events
         return list(self.desk.taken.values())
 

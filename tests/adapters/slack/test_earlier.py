@@ -51,7 +51,7 @@ async def test_what_was_said_before_is_given_along_with_who_said_it(bot: Bot) ->
 
 async def test_a_mention_that_begins_a_thread_has_nothing_before_it(bot: Bot) -> None:
     await bot.bed.mention(MIKA, PUBLIC, "Add a dark mode")
-    await bot.bed.until(lambda: bot.desk.taken, 30)
+    await bot.bed.until(lambda: bot.desk.taken)
     await bot.bed.all_acked(30)
     assert bot.bed.called(REPLIES) == []
     [event] = bot.desk.events
@@ -70,7 +70,7 @@ async def test_a_thread_of_the_bots_own_is_not_read_again(bot: Bot) -> None:
 async def test_the_two_events_of_one_mention_read_it_once_and_say_the_same(bot: Bot) -> None:
     root = await talk(bot, "Yes.")
     await asked(bot, MIKA, root)
-    await bot.bed.until(lambda: len(bot.desk.calls) == 2, 30)
+    await bot.bed.until(lambda: len(bot.desk.calls) == 2)
     assert len(bot.bed.called(REPLIES)) == 1
     one, other = bot.desk.calls
     assert one == other

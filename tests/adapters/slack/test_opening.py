@@ -176,7 +176,7 @@ async def test_the_bot_gives_no_sign_that_it_heard_itself(at: Bot) -> None:
     opened = await at.chat.open(thread, cards.ROOT)
     await at.chat.show(thread, cards.RECEIVED)
     await at.chat.show(opened, cards.RECEIVED)
-    await at.bed.until(lambda: at.bed.reactions(thread.root), 30)
+    await at.bed.until(lambda: at.bed.reactions(thread.root))
     await at.restart()
     assert at.bed.reactions(opened.root) == {}
 

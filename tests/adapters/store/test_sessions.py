@@ -45,7 +45,7 @@ def store(tmp_path: Path) -> Iterator[JournalStore]:
     store.close()
 
 
-def eventually(so: Callable[[], bool], seconds: float = 20.0) -> None:
+def eventually(so: Callable[[], bool], seconds: float = 120) -> None:
     deadline = time.monotonic() + seconds
     while not so():
         assert time.monotonic() < deadline, "it did not come about"

@@ -104,7 +104,7 @@ async def own_server(folder: Path) -> AsyncGenerator[Tmux]:
         await server.clean()
 
 
-async def until(true: Callable[[], bool], seconds: float = 20.0) -> None:
+async def until(true: Callable[[], bool], seconds: float = 120) -> None:
     """Wait until it is so."""
     deadline = time.monotonic() + seconds
     while not true():
@@ -144,6 +144,6 @@ def leave(spool: Path, name: str, **hook: object) -> None:
 
 async def shows(panes: TmuxPanes, text: str) -> None:
     """Wait until it stands on the screen."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while text not in await panes.tail("run-1", 30):
             continue

@@ -24,7 +24,7 @@ Dialogs = AsyncGenerator[Dialog | None]
 
 
 async def next_of(dialogs: Dialogs) -> Dialog | None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         return await anext(dialogs)
 
 
@@ -314,7 +314,7 @@ async def test_dialogs_outlive_a_lost_server_and_run(server: Tmux) -> None:
         with pytest.raises(Refused):
             await panes.answer("run-1", dialog, "1")
         await panes.start("run-2", str(server.worktree), menus("screen", "And now?|Yes|No"), "")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             told = await waiting
         assert told is not None
         assert told.title == "And now?"
@@ -350,7 +350,7 @@ def person_at(server: Tmux, panes: TmuxPanes) -> Generator[int]:
         process.terminate()
         os.close(theirs)
         os.close(mine)
-        process.wait(timeout=20)
+        process.wait(timeout=120)
 
 
 async def test_nobody_types_beside_a_person_at_the_keys(server: Tmux) -> None:
@@ -378,6 +378,6 @@ async def test_the_bot_itself_is_nobody_at_the_keys(server: Tmux) -> None:
 
 
 async def _until_watched(panes: TmuxPanes, watched: bool) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while await panes.watched("run-1") is not watched:
             continue

@@ -55,7 +55,7 @@ async def test_a_paste_arrives_byte_for_byte_in_brackets_and_enter_follows(
 
 
 async def test_nothing_is_pasted_before_the_program_is_ready(server: Tmux) -> None:
-    panes = await server.begun(receiver(boot=0.5), server.panes(patience=30.0))
+    panes = await server.begun(receiver(boot=0.5), server.panes(patience=120.0))
     await panes.paste("run-1", NASTY)
     assert await received(server) == b"\x1b[200~" + NASTY.encode() + b"\x1b[201~\r"
 
@@ -70,7 +70,7 @@ async def test_a_program_that_was_ready_before_the_bot_was_started_anew_is_ready
     await until(lambda: not (server.spool("run-1") / "output").exists())  # nobody needs it any more
     waiting.cancel()
     await before.close()
-    await server.panes(patience=30.0).paste("run-1", "two\nlines")
+    await server.panes(patience=120.0).paste("run-1", "two\nlines")
     assert await received(server) == b"\x1b[200~two\nlines\x1b[201~\r"
 
 

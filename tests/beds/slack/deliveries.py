@@ -65,7 +65,7 @@ class Delivery:
         delays = [one.acked - one.sent for one in self.attempts if one.acked is not None]
         return min(delays) if delays else None
 
-    async def ack(self, seconds: float = 10) -> Json:
+    async def ack(self, seconds: float = 120) -> Json:
         """Wait for the ack, and read what came with it."""
         async with asyncio.timeout(seconds):
             await self.over.wait()

@@ -152,19 +152,19 @@ class SlackBed(Sharing, Screen, Commands):
     def called(self, method: str) -> list[Call]:
         return [one for one in self.calls if one.method == method]
 
-    async def connected(self, count: int = 1, seconds: float = 10) -> None:
+    async def connected(self, count: int = 1, seconds: float = 120) -> None:
         """Wait until the app has so many sockets open, of those it was not asked to leave."""
         await self.until(
             lambda: sum(not one.leaving for one in self.sockets.open) >= count, seconds
         )
 
-    async def all_acked(self, seconds: float = 10) -> None:
+    async def all_acked(self, seconds: float = 120) -> None:
         """Wait until nothing is on its way any more; nothing may have been given up."""
         await self.until(lambda: all(one.over.is_set() for one in self.deliveries), seconds)
         lost = [one.event or one.payload.get("type") for one in self.deliveries if one.lost]
         assert not lost, f"never acked: {lost}"
 
-    async def until(self, seen: Callable[[], object], seconds: float = 10) -> None:
+    async def until(self, seen: Callable[[], object], seconds: float = 120) -> None:
         """Wait until what stands in Slack is as wanted."""
         async with asyncio.timeout(seconds):
             while True:

@@ -166,7 +166,7 @@ class Person:
         """What stands in a thread, its root first."""
         return self.rooms[room].posts(root=root) if room in self.rooms else ()
 
-    async def until(self, seen: Callable[[], bool], seconds: float = 20) -> None:
+    async def until(self, seen: Callable[[], bool], seconds: float = 120) -> None:
         """Look at the rooms until they are as wanted."""
         try:
             async with asyncio.timeout(seconds):

@@ -32,7 +32,7 @@ Json = dict[str, object]
 
 _MODULE = "synapse.app.homeserver"
 _PASSWORD = "pw"  # noqa: S105 - of users that live as long as a test
-_PATIENCE = 60
+_PATIENCE = 120.0
 """Seconds to come up, or to go."""
 _FIRST_PORT, _PORTS = 20_000, 12_000
 """Below those the kernel gives to outgoing connections: a client that knocks at a closed port could else meet itself."""

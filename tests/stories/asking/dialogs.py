@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import subprocess
-import time
 
 from bot.cli.assemble import socket_name
 from bot.core.session import Session
@@ -13,8 +11,6 @@ from tests.stories.asking.chats import Asked
 from tests.stories.conversation.scene import Scene, is_planned, is_so, task_of, told, until
 
 TITLE = "T001: other asks"
-SOON = 10.0
-"""Seconds within which people are told of a dialog. The promise, not how long it takes."""
 
 
 async def works(asked: Asked) -> None:
@@ -90,10 +86,3 @@ def tmux(scene: Scene, *command: str) -> str:
     """On the server of the bot's home."""
     argv = ["tmux", "-L", socket_name(scene.bot.home), *command]
     return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
-
-
-async def is_seen_soon(asked: Asked, *words: str) -> None:
-    begun = time.monotonic()
-    while not await asked.person.count(*words):
-        assert time.monotonic() < begun + SOON, told(asked.scene)
-        await asyncio.sleep(0.1)

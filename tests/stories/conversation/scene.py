@@ -13,7 +13,7 @@ from bot.core.states import OverallStatus, Phase, Status
 from bot.core.task import Task
 from tests.stories.serving import BreakableModel, Hold, Serving
 
-PATIENCE = 90.0
+PATIENCE = 120.0
 """Seconds anything may take on a busy machine."""
 LOOK_EVERY = 0.1
 
