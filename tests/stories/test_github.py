@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.stories.console_person import at_a_terminal
 from tests.stories.conversation import Scene
+from tests.stories.every_chat import opener, told_in
 from tests.stories.github import building_on, shipping
 from tests.stories.github.hosting import hosting
 from tests.stories.matrix_talker import in_a_room
@@ -22,18 +22,12 @@ Open = Callable[..., AbstractAsyncContextManager[Scene]]
 """The bot at work in one chat; its arguments are the bot's environment."""
 
 
-@pytest.fixture(params=["console", "slack", "matrix"])
-def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
-    match request.param:
-        case "console":
-            return partial(at_a_terminal, tmp_path)
-        case "slack":
-            return partial(in_a_channel, tmp_path)
-        case _:
-            homeserver = request.getfixturevalue("homeserver")
-            return partial(in_a_room, tmp_path, homeserver, request.getfixturevalue("people"))
+@pytest.fixture
+def opened(request: pytest.FixtureRequest, chat: str) -> Open:
+    return opener(request, chat, at_a_terminal, in_a_channel, in_a_room)
 
 
+@told_in("slack")
 @pytest.mark.covers(
     "G-US5.4", "G-RULE-FINISH-2", "G-RULE-FINISH-7", "G-FR-008", "B-CYCLE", "B-FLOW-RUN-16", "O-I1a"
 )

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from adapters.demo.texts import REQUEST
-from bot.core.session import Session
 from bot.core.states import OverallStatus, Status
 from tests.beds.slack import AKI, GUEST, MIKA, Message, SlackBed, invariants
 from tests.beds.slack.forms import elements_in
@@ -89,34 +87,33 @@ async def by_shortcut(bed: SlackBed, mika: SlackPerson, bot: Serving) -> None:
     await bed.message_shortcut(MIKA, mika.cards[-1].ts, "session_interrupt")
 
 
+WAYS = (by_button, in_a_word, natively, by_slash, by_slash_with_an_id, by_shortcut)
+
+
 @pytest.mark.covers("O-C9")
-@pytest.mark.parametrize(
-    "stopped", [by_button, in_a_word, natively, by_slash, by_slash_with_an_id, by_shortcut]
-)
-async def test_stopped_from_anywhere_it_goes_on_after_resume(
-    tmp_path: Path, stopped: Callable[[SlackBed, SlackPerson, Serving], Awaitable[None]]
-) -> None:
+async def test_stopped_from_anywhere_it_goes_on_after_resume(tmp_path: Path) -> None:
     async with SlackBed() as bed, serving(tmp_path, **in_slack(bed, MIKA)) as bot:
         mika = SlackPerson(bed)
         bot.start(GWT_BOT_PACE="30")
         await bed.connected()
         await at_work(mika)
-        await bot.until(bot.agents)
-        await stopped(bed, mika, bot)
-        await mika.sees("Stopped by Mika", "nothing is lost")
-        await bot.until(lambda: not bot.agents())
-        (session,) = bot.sessions()
-        assert session.status is Status.PAUSED
-        await mika.presses("Resume")
-        await mika.sees("Resumed by Mika")
-        await mika.sees("Running")
-        await bot.until(lambda: bot.runs() > session_runs(session))
+        for number, stopped in enumerate(WAYS, start=1):
+            await bot.until(bot.agents)
+            await stopped(bed, mika, bot)
+            await mika.until(lambda n=number: count(mika, "nothing is lost") == n, "a stop")
+            await bot.until(lambda: not bot.agents())
+            (session,) = bot.sessions()
+            assert session.status is Status.PAUSED, stopped.__name__
+            before = bot.runs()
+            await mika.presses("Resume")
+            await mika.until(lambda n=number: count(mika, "Resumed by Mika") == n, "a resume")
+            await bot.until(lambda before=before: bot.runs() > before)
         await bed.all_acked()
         invariants.check(bed)
 
 
-def session_runs(session: Session) -> int:
-    return sum(len(task.runs) for task in session.tasks)
+def count(mika: SlackPerson, words: str) -> int:
+    return sum(words in card.reads for card in mika.cards)
 
 
 async def killed(bot: Serving, bed: SlackBed) -> None:
