@@ -25,8 +25,8 @@ BY_DEFAULT: Json = {"rc_message": {"per_second": 0.2, "burst_count": 10}}
 SENT = ("m.room.message", "m.reaction")
 CHIPS = ["✅ Approve", "✏ Request changes", "❌ Discard"]
 PATIENCE = 90.0
-SESSIONS = tuple(f"Session {number}" for number in range(16))
-IN_BETWEEN = 8
+SESSIONS = ("One", "Two", "Three", "Four", "Five", "Six", "Seven")
+IN_BETWEEN = 5
 """A status that was on its way already is let through, and on a busy machine one for each time the bot draws breath. By
 order of arrival there would be one of each session."""
 
