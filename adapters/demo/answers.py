@@ -35,6 +35,8 @@ NEEDS_PERSON = ("only i can tell", "私にしか分からない")
 MISSING_EXPORT = ("more than is planned", "計画より多く")
 """With these words an export is judged missing at the end, until there is one."""
 FIRST_TASK = "T001"
+_SHOWN_FILE = re.compile(r"=== (.+?)(?: \+\d+ −\d+)? \([^()]*\)$")
+_SHOWN_LINE = re.compile(r"(\d+) \+.*\S")
 REPLANNED_PARTS = 3
 
 
@@ -42,6 +44,7 @@ def work_verdict(brief: Brief) -> dict[str, object]:
     """Judge a task as done, unless its tests, other evidence or the request say otherwise."""
     outcome, told, missing = _judged(brief)
     return {
+        "criteria": met_by(brief, "criteria"),
         "verdict": outcome,
         "reasons": [f"{told} {brief.texts.replies.played}"],
         "missing": missing,
@@ -68,6 +71,39 @@ def _judged(brief: Brief) -> tuple[str, str, list[str]]:
         if mentions(brief.request, NEEDS_PERSON):
             return "blocked", phrases.doubtful, []
     return "done", phrases.judged, []
+
+
+def met_by(brief: Brief, name: str) -> list[dict[str, object]]:
+    """Return for each criterion what it is met by: the first new line that was shown."""
+    places = _shown_places(brief)
+    ids = [text(one, "id") for one in brief.entries(name)]
+    return [{"id": id, "met": bool(places), "evidence": places[:1]} for id in ids]
+
+
+def _shown_places(brief: Brief) -> list[str]:
+    found = [text(one, "where") for one in brief.entries("evidence")]
+    path = ""
+    for shown in brief.text("diff").split("\n"):
+        if head := _SHOWN_FILE.match(shown):
+            path = head[1]
+        elif place := _SHOWN_LINE.match(shown):
+            found.append(f"{path}:{place[1]}")
+    if not found and text(brief.entry("task"), "type") == "investigation":
+        return ["report"]
+    return found or [path][: bool(path)]
+
+
+def evidence(brief: Brief) -> dict[str, object]:
+    """Return the first new line of a part as evidence for every criterion."""
+    where = _shown_places(brief)[:1]
+    return {
+        "evidence": [
+            {"criterion": text(one, "id"), "where": place, "shows": place}
+            for one in brief.entries("criteria")
+            for place in where
+        ],
+        "problems": [],
+    }
 
 
 def _sign(sign: JsonObject) -> str:
@@ -118,6 +154,7 @@ def final_verdict(brief: Brief) -> dict[str, object]:
     if wanted:
         missing.append(phrases.unplanned.format(title=title))
     return {
+        "met_by": met_by(brief, "requirements"),
         "complete": not missing,
         "reasons": [f"{missing[0] if missing else phrases.whole} {phrases.played}"],
         "missing": missing,
@@ -316,6 +353,7 @@ _REPLIES: Mapping[str, Callable[[Brief], dict[str, object]]] = {
     "next_step": conversation.next_step,
     "continue": conversation.continuation,
     "judge": work_verdict,
+    "evidence": evidence,
     "replan": split_task,
     "final": final_verdict,
     "compress": summarize_talk,

@@ -19,6 +19,7 @@ _HUNK = "@@ "
 _LOCK = re.compile(
     r"(?:^|/)(?:package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.ya?ml|bun\.lockb|go\.sum|[^/]+\.lock)$"
 )
+_PLAIN_MODE = "100644"
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _ESCAPED = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
@@ -33,6 +34,8 @@ class Patch:
     head: str
     """The first line, as git wrote it."""
     kind: str = "changed"
+    mode: str = ""
+    """Its new mode, if that is not the one of a plain file: 100755 can be executed, 120000 is a link."""
     binary: bool = False
     hunks: list[str] = field(default_factory=list[str])
     added: int = 0
@@ -45,10 +48,11 @@ class Patch:
     @property
     def named(self) -> str:
         """Return its line in the summary."""
+        kind = f"{self.kind}, mode {self.mode}" if self.mode else self.kind
         if self.binary:
-            return f"{self.path} ({self.kind}, binary)\n"
+            return f"{self.path} ({kind}, binary)\n"
         lock = ", lock file" if self.lock else ""
-        return f"{self.path} +{self.added} −{self.removed} ({self.kind}{lock})\n"
+        return f"{self.path} +{self.added} −{self.removed} ({kind}{lock})\n"
 
 
 def shorten_patch(diff: str, limit: int) -> str:
@@ -102,8 +106,11 @@ def _take_line(patch: Patch, line: str) -> None:
 def _read_head_line(patch: Patch, line: str) -> None:
     """Read a line between the head and the hunks."""
     text = line.rstrip("\n")
-    if text.startswith("new file mode"):
+    if text.startswith("new file mode "):
         patch.kind = "new"
+        patch.mode = text.removeprefix("new file mode ").replace(_PLAIN_MODE, "")
+    elif text.startswith("new mode "):
+        patch.mode = text.removeprefix("new mode ")
     elif text.startswith("deleted file mode"):
         patch.kind = "deleted"
     elif text.startswith("rename to "):

@@ -72,6 +72,25 @@ class Judgement(StrEnum):
     BLOCKED = "blocked"
 
 
+class CriterionResult(Fact):
+    """Whether a criterion is met, and by what. A claim that does not hold meets nothing."""
+
+    criterion: str
+    """The id of an acceptance criterion or of a requirement."""
+    met: bool = False
+    evidence: tuple[str, ...] = ()
+    """Places (`path:line`) and tests. If `proven`, the bot has found each of them at the commit."""
+    proven: bool = False
+
+    @property
+    def described(self) -> str:
+        """Return the result on one line."""
+        named = ", ".join(self.evidence)
+        if self.met:
+            return f"✓ {self.criterion} {named}"
+        return f"✗ {self.criterion}{f' unproven: {named}' if named else ''}"
+
+
 class Verdict(Fact):
     """A judgement on a run or on the whole session."""
 
@@ -81,6 +100,9 @@ class Verdict(Fact):
     suggestions: tuple[str, ...] = ()
     """What would improve the work and is not required; in a verdict on the whole session, the proposed tasks."""
     score: float | None = None
+    criteria: tuple[CriterionResult, ...] = ()
+    unseen: tuple[str, ...] = ()
+    """What nobody was shown of the changes, with the reason."""
     at: AwareDatetime
 
 

@@ -77,6 +77,13 @@ class Prompt(ABC, Generic[T]):
         """Read the reply. A ValueError says, in a sentence for the model, what is wrong with it."""
         return cast(T, json_parser(self.reply, text) if self.reply else text)
 
+    async def complaint(self, found: T) -> str:
+        """Return what is wrong with a result and only the world can tell, as for a line that a file does not have.
+
+        The model is told once; what it says then is taken.
+        """
+        return ""
+
     @abstractmethod
     def fallback(self) -> T:
         """Return the result to use when the model gave no valid reply."""
@@ -117,6 +124,10 @@ class SessionPrompt(Prompt[T], Generic[T, A, E]):
         """
         raise trouble
 
+    async def prepared(self, llm: Llm) -> tuple[Self, Usage]:
+        """Ask what must be known before the question itself. Return the question with it, and what that has cost."""
+        return self, Usage()
+
     @abstractmethod
     async def event(self, world: World, found: T, fields: ResultFields) -> E:
         """Return the event that tells the session the result."""
@@ -126,7 +137,9 @@ class SessionPrompt(Prompt[T], Generic[T, A, E]):
         """Ask the question and return its event. Safe to repeat: asking changes nothing, and the last result counts."""
         question = await cls.about(world, session, order)
         try:
+            question, before = await question.prepared(world.llm)
             found, usage = await ask(world.llm, question, session_tokens(session))
+            usage = before + usage
         except PortError as trouble:
             found, usage = question.unasked(trouble), Usage()
             data = {"id": session.id, "question": cls.name, "why": trouble.reason}
@@ -143,8 +156,8 @@ def session_tokens(session: Session) -> int:
 async def ask(llm: Llm, question: Prompt[T], tokens: int = 0) -> tuple[T, Usage]:
     """Ask, and ask again at most twice with what was wrong; then use the fallback.
 
-    A reply in another language than `data["language"]` is asked for once more, and then accepted. `tokens` may be sent
-    at once, as they are estimated; 0 means that there is no bound.
+    A reply in another language than `data["language"]`, or about which the question has a complaint, is asked for once
+    more, and then accepted. `tokens` may be sent at once, as they are estimated; 0 means that there is no bound.
     """
     if (known := question.known()) is not None:
         return known, Usage()
@@ -155,7 +168,7 @@ async def ask(llm: Llm, question: Prompt[T], tokens: int = 0) -> tuple[T, Usage]
     turns: tuple[Turn, ...] = ()
     usage = Usage()
     said: str | None = None
-    foreign: list[T] = []
+    doubtful: list[T] = []
     for _ in range(1 + MAX_REASKS):
         reply = await llm.complete(system, sent, schema=wanted, turns=turns)
         usage += reply.usage + Usage(estimated=size + turns_size(turns))
@@ -163,20 +176,28 @@ async def ask(llm: Llm, question: Prompt[T], tokens: int = 0) -> tuple[T, Usage]
         try:
             found = question.read(_bounded(text))
         except (ValueError, RecursionError) as wrong:
-            if text == said or foreign:
+            if text == said or doubtful:
                 break  # it ignored the request once, or there is an answer already
             said, problem = text, _described(wrong)
         else:
-            language = str(data.get("language", ""))
-            prose = None if foreign else question.prose(found)
-            if prose is None or is_in_language(prose, language):
+            problem = "" if doubtful else await _doubt(question, found, data)
+            if not problem:
                 return found, usage
-            foreign.append(found)
-            problem = f"everything that people read must be written in {language}, the language of the request"
+            doubtful.append(found)
         then = f"This answer cannot be used: {problem}. Answer again, whole, as the task says."
         turn = Turn(answer=text[:MAX_ECHO_CHARS], then=then)
         turns = fitting_turns((*turns, turn), tokens - size if tokens else None)
-    return (foreign[0] if foreign else question.fallback()), usage
+    return (doubtful[0] if doubtful else question.fallback()), usage
+
+
+async def _doubt(question: Prompt[T], found: T, data: dict[str, object]) -> str:
+    """Return why a valid result is asked for once more; empty if it is good."""
+    language, prose = str(data.get("language", "")), question.prose(found)
+    foreign = prose is not None and not is_in_language(prose, language)
+    told = f"everything that people read must be written in {language}, the language of the request"
+    return "; ".join(
+        one for one in (told if foreign else "", await question.complaint(found)) if one
+    )
 
 
 def turns_size(turns: Iterable[Turn]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 import itertools
 from collections.abc import Collection, Iterable, Mapping
 
@@ -195,8 +196,8 @@ class FakeWorktrees:
         here = await self._worktree(path)
         before = commit_of(here.repository, since).files
         now = commit_of(here.repository, here.head if until == "HEAD" else until).files
-        changed = sorted(name for name in now if now[name] != before.get(name))
-        return "".join(f"+++ b/{name}\n+{now[name]}" for name in changed)[:limit]
+        changed = sorted(n for n in {*before, *now} if now.get(n) != before.get(n))
+        return "".join(git_patch(n, before.get(n), now.get(n)) for n in changed)[:limit]
 
     async def merge_all(
         self, repository: str, base_branch: str, branches: Mapping[str, str], scratch: str
@@ -333,3 +334,15 @@ def _branch(there: FakeRepository, name: str) -> str:
     if name not in there.heads:
         raise Refused(f"there is no branch {name} in the repository")
     return there.heads[name]
+
+
+def git_patch(name: str, before: str | None, now: str | None) -> str:
+    """What git shows of a file that was changed, made or removed."""
+    old, new = ((text or "").splitlines() for text in (before, now))
+    kind = "new" if before is None else "deleted" if now is None else ""
+    modes = [f"{kind} file mode 100644"] if kind else []
+    heads = ["--- /dev/null" if before is None else f"--- a/{name}"]
+    heads += ["+++ /dev/null" if now is None else f"+++ b/{name}"]
+    hunks = [*difflib.unified_diff(old, new, lineterm="")][2:]
+    lines = [f"diff --git a/{name} b/{name}", *modes, *(heads if hunks else ()), *hunks]
+    return "".join(f"{line}\n" for line in lines)

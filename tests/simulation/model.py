@@ -8,7 +8,7 @@ from random import Random
 
 from tests.fakes.llm import Call
 from tests.prompts import plain_reply
-from tests.stories.stage import ANSWERS, PLAN, SPEC, draft
+from tests.stories.stage import ANSWERS, PLAN, SPEC, draft, proper_judgement
 
 NONSENSE = (
     "",
@@ -49,6 +49,8 @@ def model(chance: Random, nonsense: Callable[[], float]) -> Callable[[Call], str
             return json.dumps({"choice": told["default"], "reason": "It is the plain thing."})
         if heading == "judge" and share and chance.random() < 0.1:
             return json.dumps({"verdict": "continue", "missing": ["more"], "score": 50})
+        if heading in ("judge", "final", "evidence"):
+            return json.dumps(proper_judgement(heading, json.loads(call.data)))
         return json.dumps(ANSWERS.get(heading) or plain_reply(heading))
 
     return answer

@@ -22,6 +22,7 @@ from bot.steps import asking
 from bot.steps.asking import Prompt, ask
 from bot.steps.execute.questions import ReplanPrompt
 from bot.steps.finish.questions import FinalPrompt
+from bot.steps.judging import EvidencePrompt, PatchReading
 from bot.steps.verify import questions
 from tests.fakes.chat import ANNA, THREAD
 from tests.fakes.commands import PASSED
@@ -100,10 +101,8 @@ class Told(Stage):
                 return {"findings": [] if told["previous"] else [CRITICAL]}
             case "continue":
                 return {"verdict": "continue", "reason": "More of it."}
-            case "judge":
-                return {"verdict": "done", "score": 90}
             case "final":
-                return {"complete": True, "reasons": [hostile("finding")]}
+                return super().answers(heading, told) | {"reasons": [hostile("finding")]}
             case "replan":
                 return {"tasks": [part(told, name) for name in ("One", "Two", "Three")]}
             case _:
@@ -171,9 +170,12 @@ async def the_end(stage: Told) -> None:
     sign = Flag(sign=Sign.TEST_DELETED, path="tests/a.py", says=stage.masker.mask(hostile("sign")))
     report = stage.masker.mask(hostile("agent"))
     task = session.tasks[0]
-    await ask(stage.llm, questions.JudgePrompt(session, task, masked, (sign,), report))
+    now = stage.clock.now()
+    reading = PatchReading(session, masked)
+    await ask(stage.llm, questions.JudgePrompt(session, task, now, reading, (sign,), report))
+    await ask(stage.llm, EvidencePrompt(session, reading, {"diff": masked}))
     await ask(stage.llm, ReplanPrompt(session, task, report))
-    await ask(stage.llm, FinalPrompt(session, stage.clock.now()))
+    await ask(stage.llm, FinalPrompt(session, now))
     await stage.says(hostile("more"))
 
 

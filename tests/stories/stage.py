@@ -11,6 +11,8 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from adapters.demo.answers import evidence, met_by
+from adapters.demo.brief import Brief
 from bot.core import approval
 from bot.core.cards import ApprovalCard
 from bot.core.choices import Command, Verb, Word
@@ -118,12 +120,22 @@ ANSWERS: dict[str, object] = {
     "branch": {"text": "It adds a file."},
     "summary": {"text": "All of it was built."},
     "compress": {"summary": "They talked."},
-    "judge": {"verdict": "done", "reasons": [], "missing": [], "score": 100},
-    "final": {"complete": True},
     "estimate": {"type": "feature", "risk": "med", "reason": "It is neither small nor dangerous."},
     "replan": {"tasks": []},
 }
 """To the questions of the model that want more than the plainest reply, and do not depend on what is told."""
+
+
+def proper_judgement(heading: str, told: dict[str, Any]) -> dict[str, Any]:
+    """All is done, shown by the first line that was changed."""
+    brief = Brief("", "", told)
+    match heading:
+        case "judge":
+            return {"verdict": "done", "criteria": met_by(brief, "criteria"), "score": 100}
+        case "final":
+            return {"complete": True, "met_by": met_by(brief, "requirements")}
+        case _:
+            return evidence(brief)
 
 
 class CrashError(BaseException):
@@ -227,6 +239,8 @@ class Stage:
             return {"parallelism": 2, "tasks": self.drafts}
         if heading == "next_step":
             return {"choice": told["default"], "reason": "It is the plain thing to do."}
+        if heading in ("judge", "final", "evidence"):
+            return proper_judgement(heading, told)
         return ANSWERS.get(heading) or plain_reply(heading)
 
     async def open(self, only: frozenset[str] | None = None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Self
 
@@ -13,14 +13,24 @@ from bot.core.actions import JudgeWhole, SumUp
 from bot.core.errors import PortError, Refused
 from bot.core.events import SummedUp, WholeJudged
 from bot.core.evidence import Judgement, Verdict
+from bot.core.llm import Usage
 from bot.core.session import Session
 from bot.core.spec_kit import spec
 from bot.core.states import TaskState
 from bot.core.task import Acceptance, SmallerTask, Task
-from bot.core.text import cut
+from bot.core.text import as_clause, cut
 from bot.core.world import World
+from bot.ports import Llm
 from bot.steps.asking import ModelReply, ResultFields, SessionPrompt, json_parser
 from bot.steps.execute.questions import ProposedTask, task_texts, validated_tasks
+from bot.steps.judging import (
+    LONGEST_PATCH,
+    CriterionReply,
+    PatchReading,
+    claims,
+    read_patch,
+    reader_at,
+)
 from bot.steps.prompt_data import (
     LONGEST_REPLY,
     Sentence,
@@ -32,6 +42,7 @@ from bot.steps.prompt_data import (
     task_states,
     token_share,
 )
+from bot.steps.workspaces import verified_commit
 
 MOST_NEW_TASKS = 10
 """Most tasks for what is missing."""
@@ -43,6 +54,7 @@ class FinalReply(ModelReply):
     complete: bool
     reasons: list[Sentence] = Field(default_factory=list[Sentence], max_length=20)
     missing: list[Sentence] = Field(default_factory=list[Sentence], max_length=20)
+    met_by: list[CriterionReply] = Field(default_factory=list[CriterionReply], max_length=500)
     tasks: list[ProposedTask] = Field(default_factory=list[ProposedTask], max_length=MOST_NEW_TASKS)
     score: float | None = Field(default=None, ge=0, le=100)
 
@@ -61,12 +73,25 @@ class FinalPrompt(
 
     session: Session
     at: datetime
+    patch: PatchReading | None = None
+    """What all tasks have changed; none if nothing of it can be read any more."""
 
     @classmethod
     async def about(cls, world: World, session: Session, order: JudgeWhole) -> Self:
-        return cls(session, world.clock.now())
+        return cls(session, world.clock.now(), await _whole_patch(world, session))
+
+    async def prepared(self, llm: Llm) -> tuple[Self, Usage]:
+        if self.patch is None:
+            return self, Usage()
+        about = common_data(self.session) | {"criteria": self._requirements()}
+        patch, usage = await self.patch.read_in_parts(llm, self.name, self._without_patch(), about)
+        return replace(self, patch=patch), usage
 
     def data(self) -> dict[str, object]:
+        rest = self._without_patch()
+        return self.patch.data(self.name, rest) if self.patch else rest
+
+    def _without_patch(self) -> dict[str, object]:
         session = self.session
         return common_data(session) | {
             "spec": document_excerpts(session, token_share(session, 3)).get("spec", ""),
@@ -75,6 +100,10 @@ class FinalPrompt(
             "not_done": list(unfulfilled_requirements(session)),
             "merged_commit": session.ending.merged_commit[:12],
         }
+
+    def _requirements(self) -> list[dict[str, str]]:
+        texts = _requirement_texts(self.session)
+        return [{"id": id, "text": text} for id, text in texts.items()]
 
     def read(self, text: str) -> Whole:
         found, open_ones = json_parser(FinalReply, text), unfulfilled_requirements(self.session)
@@ -91,9 +120,13 @@ class FinalPrompt(
             missing=tuple(found.missing),
             suggestions=tuple(one.name for one in proposed),
             score=found.score,
+            criteria=claims(_requirement_texts(self.session), found.met_by) if self.patch else (),
             at=self.at,
         )
         return verdict, proposed
+
+    async def complaint(self, found: Whole) -> str:
+        return await self.patch.complaint(found[0]) if self.patch else ""
 
     def fallback(self) -> Whole:
         session = self.session
@@ -112,7 +145,51 @@ class FinalPrompt(
         return "\n".join([*verdict.reasons, *verdict.missing, task_texts(proposed)])
 
     async def event(self, world: World, found: Whole, fields: ResultFields) -> WholeJudged:
-        return WholeJudged(**fields, verdict=found[0], proposed=found[1])
+        verdict, proposed = found
+        criteria = _requirement_texts(self.session)
+        # without claims about them, the facts decided
+        if self.patch and len(verdict.criteria) == len(criteria):
+            verdict = await self.patch.settled(verdict, criteria)
+        return WholeJudged(**fields, verdict=verdict, proposed=proposed)
+
+
+async def _whole_patch(world: World, session: Session) -> PatchReading | None:
+    """Return what was merged, or what the tasks have changed each on its branch."""
+    done = [one for one in session.in_state(TaskState.COMPLETED) if one.workspace and one.commits]
+    by_branch = {one.workspace.branch: one for one in done if one.workspace}
+    base, merged = session.repository.base_commit, session.ending.merged_commit
+    patches: list[str] = []
+    unread: list[str] = []
+    is_cut = False
+    for task in by_branch.values():
+        if task.workspace is None:
+            continue
+        since = base if merged else task.workspace.start or base
+        until = merged or verified_commit(task)
+        try:
+            patch, more = await read_patch(world, task.workspace.path, since, until)
+        except Refused as refusal:
+            unread.append(f"the changes of {task.key} ({as_clause(refusal.reason)})")
+            continue
+        patches.append(patch)
+        is_cut = is_cut or more
+        if merged:  # any worktree shows the whole
+            unread = []
+            break
+    if not patches:
+        return None
+    commits = (merged,) if merged else tuple(map(verified_commit, reversed(done)))
+    return PatchReading(
+        session,
+        "".join(patches)[:LONGEST_PATCH],
+        is_cut=is_cut or sum(map(len, patches)) > LONGEST_PATCH,
+        changed=tuple(file.path for task in done for file in task.verified_files),
+        read=reader_at(world, session.repository.path, commits),
+        unread=tuple(unread),
+        let_pass=frozenset(
+            one for task in done for one in (task.verdicts[-1].unseen if task.verdicts else ())
+        ),
+    )
 
 
 def unfulfilled_requirements(session: Session) -> tuple[str, ...]:
@@ -142,8 +219,7 @@ def _criterion(at: int, number: int, said: str) -> Acceptance:
 
 def _plain_tasks(session: Session, open_ones: tuple[str, ...]) -> tuple[SmallerTask, ...]:
     """Return a task for each unfulfilled requirement, in the requirement's words."""
-    lines = current_documents(session).get("spec", "").splitlines()
-    said = {id: next((one.strip(" -*") for one in lines if id in one), id) for id in open_ones}
+    said = _requirement_texts(session)
     return tuple(
         SmallerTask(
             name=f"Carry out {id}",
@@ -152,6 +228,13 @@ def _plain_tasks(session: Session, open_ones: tuple[str, ...]) -> tuple[SmallerT
         )
         for at, id in enumerate(open_ones[:MOST_NEW_TASKS], 1)
     )
+
+
+def _requirement_texts(session: Session) -> dict[str, str]:
+    """Return the requirements that tasks serve, in the words of the specification."""
+    lines = current_documents(session).get("spec", "").splitlines()
+    ids = [str(one["id"]) for one in _requirements_data(session)]
+    return {id: next((one.strip(" -*") for one in lines if id in one), id) for id in ids}
 
 
 def _requirements_data(session: Session) -> list[dict[str, object]]:

@@ -15,6 +15,7 @@ from bot.core.text import is_in_language
 from bot.steps.asking import ask
 from bot.steps.execute.questions import ReplanPrompt
 from bot.steps.finish.questions import FinalPrompt
+from bot.steps.judging import PatchReading
 from bot.steps.verify import questions
 from tests.adapters.played.conftest import replied, written
 from tests.fakes.llm import Call, ScriptedLlm
@@ -105,8 +106,10 @@ async def test_its_answers_are_taken_by_the_bot_at_once() -> None:
     session = executing(one)
     session.intent = session.intent.model_copy(update={"body": cue(OVERSIZED, "ja")})
     llm = ScriptedLlm(played)
-    verdict, _ = await ask(llm, questions.JudgePrompt(session, one, "+x"))
+    verdict, _ = await ask(
+        llm, questions.JudgePrompt(session, one, T0, PatchReading(session, "+x"))
+    )
     smaller, _ = await ask(llm, ReplanPrompt(session, one, "Too large."))
     (whole, _), _ = await ask(llm, FinalPrompt(session, T0))
-    assert (verdict.verdict, len(smaller), whole.outcome) == ("replan", 3, "done")
+    assert (verdict.outcome, len(smaller), whole.outcome) == ("replan", 3, "done")
     assert llm.count == 3
