@@ -56,6 +56,7 @@ SHELL = {
         "asking",
         "chat",
         "intents.knowledge",
+        "judging",
         "perform",
         "prompt_data",
         "repository_state",

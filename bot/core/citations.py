@@ -106,7 +106,7 @@ class CitedFiles:
             where = [path for path in self.changed if is_test_file(path)]
         if any(_is_defined(name, self._text(path)) for name in names for path in where):
             return ""
-        there = one.path if len(where) == 1 else "the changed tests and in the report"
+        there = where[0] if len(where) == 1 else "the changed tests and the report"
         return f"there is no test {one.test} in {there}"
 
     def _text(self, path: str) -> str:

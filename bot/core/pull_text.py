@@ -87,7 +87,7 @@ def _evidence_rows(session: Session, task: Task) -> Iterator[tuple[str, str]]:
             shown = "; ".join(dict.fromkeys(_last_check(one) for one in serving))
             yield _requirement(spec, covered.requirement), shown
     for one in tasks:
-        yield from ((_criterion(acceptance), _last_check(one)) for acceptance in one.acceptance)
+        yield from ((_criterion(it), _shown_by(one, it)) for it in one.acceptance)
 
 
 def _shares_branch(one: Task, task: Task) -> bool:
@@ -106,6 +106,14 @@ def _requirement(spec: str, id: str) -> str:
 
 def _criterion(acceptance: Acceptance) -> str:
     return f"{acceptance.id}: {acceptance.text}"
+
+
+def _shown_by(task: Task, acceptance: Acceptance) -> str:
+    """Return the places and tests that the last verdict names for a criterion and the bot has found, and the check."""
+    results = task.verdicts[-1].criteria if task.verdicts else ()
+    proven = [one for one in results if one.criterion == acceptance.id and one.proven]
+    places = [_cell(named) for one in proven for named in one.evidence]
+    return "; ".join((*places, _last_check(task)))
 
 
 def _last_check(task: Task) -> str:

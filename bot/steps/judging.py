@@ -21,7 +21,7 @@ from bot.core.errors import Refused
 from bot.core.evidence import CriterionResult, Judgement, Verdict
 from bot.core.llm import BUDGET_IF_UNKNOWN, BYTES_PER_TOKEN, Usage, estimate_tokens
 from bot.core.session import Session
-from bot.core.text import as_clause, first_few
+from bot.core.text import first_few
 from bot.core.world import World
 from bot.ports import Llm
 from bot.steps.asking import ModelReply, Prompt, ask, prompt, session_tokens
@@ -211,7 +211,7 @@ class PatchReading:
         if verdict.outcome is not Judgement.DONE:
             return settled
         reasons = [
-            f"Nothing proves “{as_clause(criteria.get(one.criterion, one.criterion))}”{_named(one)}."
+            f"Nothing proves “{criteria.get(one.criterion, one.criterion).removesuffix('.')}”{_named(one)}."
             for one in results
             if not one.met
         ]

@@ -38,8 +38,9 @@ from bot.core.sheets import (
     Tone,
 )
 from bot.core.states import OverallStatus, Status
-from bot.core.text import capitalized, counted, date_time, duration, time_of_day
+from bot.core.text import capitalized, counted, date_time, duration, first_few, time_of_day
 
+MOST_CRITERIA_SHOWN = 20
 _ENDED = (Status.COMPLETED, Status.FAILED, Status.DISCARDED)
 STATE_MARKS = {
     "Pending": "·",
@@ -177,7 +178,10 @@ def _evidence(card: SummaryCard) -> tuple[str, ...]:
 
 def _verdict(card: SummaryCard) -> tuple[str, ...]:
     verdict = card.verdict
-    return (verdict.outcome.value, *verdict.missing, *verdict.reasons) if verdict else ()
+    if verdict is None:
+        return ()
+    results = first_few([one.described for one in verdict.criteria], MOST_CRITERIA_SHOWN)
+    return (verdict.outcome.value, *verdict.missing, *verdict.reasons, *results)
 
 
 def _checks(card: SummaryCard) -> Table:

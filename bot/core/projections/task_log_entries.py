@@ -160,6 +160,7 @@ def _event_entries(
         answer["latency_ms"] = event.usage.milliseconds
         if isinstance(event, WorkJudged):
             answer["reasons"] = [*event.verdict.reasons, *event.verdict.missing]
+            answer["criteria"] = [one.described for one in event.verdict.criteria]
         yield detail_entry(f"replied:{mark}", LogEventType.LLM_MEDIATION_RESPONSE, event.at, answer)
 
 

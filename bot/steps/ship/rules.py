@@ -11,15 +11,17 @@ from bot.core.actions import Deed, DescribeWork, OpenPull, Order, Show
 from bot.core.cards import CardDecision, DocumentCard, NeedsYouCard
 from bot.core.choices import Choice, Style, Verb
 from bot.core.events import EventBase, OrderFailed, Pressed, PullOpened, WorkDescribed
+from bot.core.evidence import Judgement
 from bot.core.session import Session
 from bot.core.sheets import Tone
 from bot.core.spec_kit.drafts import TaskType
 from bot.core.states import TaskState
 from bot.core.task import PullRequest, PullText, Task, TaskResult
-from bot.core.text import sentences, shortened
+from bot.core.text import first_few, sentences, shortened
 from bot.steps import messages, plan
 from bot.steps.verify import test_command
 
+MOST_CRITERIA_SHOWN = 8
 MOST_SAID = 300
 """Characters of a report shown in addition to the report itself."""
 
@@ -51,9 +53,17 @@ def complete(session: Session, task: Task, event: EventBase) -> Iterator[Deed]:
         f"completed:{task.key}:{len(task.runs)}",
         f"{task.key} is done: {task.name}",
         summary,
+        *_met_by(task),
         *_suggested(task),
         tone=Tone.SUCCESS,
     )
+
+
+def _met_by(task: Task) -> Iterator[str]:
+    """Yield what each criterion is met by, according to the last verdict."""
+    verdict = task.verdicts[-1] if task.verdicts else None
+    if verdict and verdict.outcome is Judgement.DONE:
+        yield from first_few([one.described for one in verdict.criteria], MOST_CRITERIA_SHOWN)
 
 
 def _suggested(task: Task) -> Iterator[str]:

@@ -19,6 +19,7 @@ from bot.steps.judging import PatchReading
 from bot.steps.verify import questions
 from tests.adapters.played.conftest import replied, written
 from tests.fakes.llm import Call, ScriptedLlm
+from tests.fakes.worktrees import git_patch
 from tests.steps.scenes import T0, check, executing, task, work
 
 FILES = ["basket/discount.py", "tests/test_discount.py"]
@@ -107,7 +108,10 @@ async def test_its_answers_are_taken_by_the_bot_at_once() -> None:
     session.intent = session.intent.model_copy(update={"body": cue(OVERSIZED, "ja")})
     llm = ScriptedLlm(played)
     verdict, _ = await ask(
-        llm, questions.JudgePrompt(session, one, T0, PatchReading(session, "+x"))
+        llm,
+        questions.JudgePrompt(
+            session, one, T0, PatchReading(session, git_patch("a.py", None, "x = 1\n"))
+        ),
     )
     smaller, _ = await ask(llm, ReplanPrompt(session, one, "Too large."))
     (whole, _), _ = await ask(llm, FinalPrompt(session, T0))

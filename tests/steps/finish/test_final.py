@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from bot.core.actions import JudgeWhole, MergeLocally
+from bot.core.errors import Refused
 from bot.core.evidence import Judgement, Verdict
 from bot.core.plan import Document, DocumentKind
 from bot.core.session import Session
@@ -15,8 +18,12 @@ from bot.core.states import TaskState
 from bot.core.task import SmallerTask, Task
 from bot.steps.asking import ask, prompt
 from bot.steps.finish import questions
+from bot.steps.finish.work import merge_locally
+from bot.steps.judging import PatchReading
 from tests.fakes.llm import ScriptedLlm
+from tests.fakes.worktrees import FakeWorktrees
 from tests.steps.scenes import T0, check, executing, task
+from tests.steps.verify.test_only_what_was_seen import Bench
 from tests.steps.worst import answers as worst
 from tests.stories.stage import SPEC
 
@@ -164,3 +171,75 @@ async def test_the_worst_answers_neither_end_what_is_not_done_nor_make_endless_w
     assert len(proposed) <= questions.MOST_NEW_TASKS
     assert all(len(text) <= 600 for text in (*verdict.reasons, *verdict.missing))
     assert not any(file.startswith(("/", "..", "~")) for one in proposed for file in one.files)
+
+
+# The merged change, and what each requirement is met by.
+
+
+def met_by(*evidence: str, complete: bool = True) -> str:
+    named = [{"id": "FR-001", "met": True, "evidence": evidence}]
+    return answer(complete=complete, met_by=named, missing=[] if complete else ["More."])
+
+
+async def performed(bench: Bench, lines: list[str], merged: str = "") -> tuple[Verdict, Any]:
+    """Two tasks are done, each on its branch; the whole is judged."""
+    done = [await bench.looked_at(key, DONE) for key in ("T001", "T002")]
+    done[0].requirements = ("FR-001",)
+    session = bench.session(*done)
+    session.plan.documents = whole().plan.documents
+    if merged:
+        event = await merge_locally(bench.world, session, MergeLocally())
+        session.ending.merged_commit = event.commit
+    bench.llm.then(*lines)
+    event = await questions.FinalPrompt.perform(bench.world, session, JudgeWhole(number=1))
+    return event.verdict, json.loads(bench.llm.calls[0].data)
+
+
+@pytest.mark.covers("B-OP-judgeFinalCompletion")
+@pytest.mark.parametrize("merged", ["", "merged"])
+async def test_the_whole_is_judged_by_what_all_tasks_have_changed(merged: str) -> None:
+    verdict, told = await performed(Bench(), [met_by("T002.py:1", "README.md:1")], merged)
+    assert "=== T001.py" in told["diff"]
+    assert "=== T002.py" in told["diff"]
+    assert verdict.outcome is Judgement.DONE
+    assert [one.described for one in verdict.criteria] == ["✓ FR-001 T002.py:1, README.md:1"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "outcome", "described"),
+    [
+        ([met_by("T001.py:7"), met_by("T001.py:1")], "done", "✓ FR-001 T001.py:1"),
+        ([met_by("T001.py:7"), met_by("T001.py:8")], "blocked", "✗ FR-001 unproven: T001.py:8"),
+        ([met_by(), met_by()], "blocked", "✗ FR-001"),
+        ([met_by("T001.py:1", complete=False)], "continue", "✓ FR-001 T001.py:1"),
+    ],
+    ids=["corrected", "wrong twice", "by nothing", "not complete"],
+)
+async def test_a_requirement_of_the_whole_is_met_by_what_is_there(
+    lines: list[str], outcome: str, described: str
+) -> None:
+    verdict, _ = await performed(Bench(), lines)
+    assert (verdict.outcome, [one.described for one in verdict.criteria]) == (outcome, [described])
+
+
+async def test_changes_that_cannot_be_read_any_more_are_named() -> None:
+    class Broken(FakeWorktrees):
+        async def diff(self, path: str, since: str, limit: int, until: str = "HEAD") -> str:
+            if path.endswith("t001"):
+                raise Refused("The worktree is gone.")
+            return await super().diff(path, since, limit, until)
+
+    bench = Bench()
+    broken = Broken(bench.repository, bench.forge.hub)
+    broken.standing = bench.worktrees.standing
+    bench.world = replace(bench.world, worktrees=broken)
+    verdict, told = await performed(bench, [met_by("T002.py:1")])
+    assert told["unseen"] == ["the changes of T001 (the worktree is gone)"]
+    assert verdict.outcome is Judgement.BLOCKED
+
+
+def test_what_a_person_has_accepted_unseen_does_not_hold_up_the_whole() -> None:
+    reading = PatchReading(
+        whole(), unread=("logo.png (binary)",), let_pass=frozenset({"logo.png (binary)"})
+    )
+    assert reading.unseen == ()

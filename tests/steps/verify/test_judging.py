@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from bot.core.actions import JudgeWork
+from bot.core.diff_parts import size_in_json
 from bot.core.errors import Unavailable
 from bot.core.evidence import CriterionResult, Judgement, Verdict
 from bot.core.session import Session
@@ -236,7 +237,7 @@ async def looked_at(bench: Bench, files: dict[str, str] | None = None) -> Task:
     return one
 
 
-@pytest.mark.covers("O-X10")
+@pytest.mark.covers("B-OP-judgeTask")
 @pytest.mark.parametrize(
     ("answers", "outcome", "result"),
     [
@@ -427,7 +428,7 @@ async def test_a_change_of_five_megabytes_is_read_within_bounds(window: int) -> 
     prepared, _ = await question.prepared(ScriptedLlm(model))
     assert len({told["diff"] for told in model.parts}) <= MOST_PARTS
     room = diff_room(session, "judge", {})
-    assert all(len(json.dumps(told["diff"])) <= room for told in model.parts)
+    assert all(size_in_json(str(told["diff"])) <= room for told in model.parts)
     assert prepared.patch.unseen[0].startswith("f")
     assert len(prepared.patch.unseen) < 50
     assert len(json.dumps(prepared.data())) < 4 * max(room, 20_000)
