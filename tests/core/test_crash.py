@@ -12,6 +12,7 @@ from bot.core.cards import StoppedCard, SummaryCard
 from bot.core.choices import Verb, Word
 from bot.core.states import OverallStatus, Phase, Status, TaskState
 from tests.fakes.commands import PASSED
+from tests.faults.figures import every_day
 from tests.stories.stage import FAILED, Fate, Stage
 
 CHUNKS = 12
@@ -94,7 +95,7 @@ async def test_the_story_without_a_crash_is_long_enough_to_mean_something() -> N
     "B-OP-releaseTask",
     "O-P2",
 )
-@pytest.mark.parametrize("chunk", range(CHUNKS))
+@pytest.mark.parametrize("chunk", every_day(range(3), range(3, CHUNKS)))
 async def test_a_crash_at_any_call_loses_nothing_and_doubles_nothing(chunk: int) -> None:
     """By turns before it and after it."""
     assert [wrong async for wrong in _after_crashes(chunk, 0)] == []
@@ -115,7 +116,7 @@ async def _after_crashes(chunk: int, turn: int) -> AsyncGenerator[str, None]:
 
 
 @pytest.mark.covers("G-US7.3", "R-PROPERTY-37", "O-P2")
-@pytest.mark.parametrize("chunk", range(4))
+@pytest.mark.parametrize("chunk", every_day(range(1), range(1, 4)))
 async def test_two_crashes_at_random_calls_lose_nothing_and_double_nothing(chunk: int) -> None:
     calls = await calls_of_the_story()
     wrong: list[str] = []

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pytest
 
 Count = Callable[..., None]
 GATE = re.compile(r"[RS][0-9]{1,2}")
 """`record_property("R6", "…")`: a figure in words."""
+
+
+def every_day(usual: Iterable[object], rest: Iterable[object]) -> list[object]:
+    """Parameters: with the usual ones the test is run by `make test`, with the rest by `make faults`."""
+    return [*usual, *(pytest.param(one, marks=pytest.mark.faults) for one in rest)]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -12,7 +12,7 @@ from tests.faults.mutants import mutants
 from tests.faults.parsers import PARSERS, Parser
 
 GATE = "S9"
-EVERY_DAY, ALL = 10_000, 20_000
+EVERY_DAY, ALL = 2_000, 20_000
 SHORT, LONG = 16_000, 128_000
 """Bytes. A reader that goes through them again and again takes 64 times as long for the long one."""
 AS_LONG = 24

@@ -63,9 +63,8 @@ class Tried:
     unread: list[tuple[int, str]]
 
 
-@pytest.fixture(scope="module")
-def tried(tmp_path_factory: pytest.TempPathFactory) -> Tried:
-    bench = Bench(tmp_path_factory.mktemp("bench"))
+def tried(folder: Path) -> Tried:
+    bench = Bench(folder)
     commands = [*COMMANDS, *(("|", *words) for words in UNREAD)]
     done = subprocess.run(
         [sys.executable, "-m", "tests.program.every_command", json.dumps(commands)],
@@ -100,7 +99,15 @@ def test_these_are_all_commands_there_are(capsys: pytest.CaptureFixture[str]) ->
     assert set(told) == {words[0] for words in COMMANDS}
 
 
-def test_what_any_command_keeps_is_its_owners_alone_whatever_the_umask(tried: Tried) -> None:
+def test_what_any_command_keeps_is_its_owners_alone_and_it_ends_quietly(tmp_path: Path) -> None:
+    """Whatever the umask. All commands are tried once, for what else is to be seen of them as well."""
+    done = tried(tmp_path)
+    files_are_their_owners(done)
+    whoever_reads_no_further_hears_no_word_about_it(done)
+    context_is_what_the_model_would_be_shown(done)
+
+
+def files_are_their_owners(tried: Tried) -> None:
     home, shop = tried.bench.home, tried.bench.shop
     assert (home / "audit.jsonl").is_file(), tried.read
     found = {**kept(home), **kept(shop / ".demo" / "home")}
@@ -109,12 +116,12 @@ def test_what_any_command_keeps_is_its_owners_alone_whatever_the_umask(tried: Tr
     assert [stat.S_IMODE(one.stat().st_mode) for one in archives] == [0o600, 0o600]
 
 
-def test_whoever_reads_no_further_hears_no_word_about_it(tried: Tried) -> None:
+def whoever_reads_no_further_hears_no_word_about_it(tried: Tried) -> None:
     said = dict(zip(map(" ".join, UNREAD), tried.unread, strict=True))
     assert said == dict.fromkeys(said, (128 + signal.SIGPIPE, ""))
 
 
-def test_context_prints_what_the_model_would_be_shown(tried: Tried) -> None:
+def context_is_what_the_model_would_be_shown(tried: Tried) -> None:
     said = dict(zip(map(" ".join, COMMANDS), tried.read, strict=True))
     code, text = said["context the total of the basket --tokens 2000"]
     assert code == 0, text

@@ -44,11 +44,21 @@ READY = b"ready\n"
 class Life:
     """A process, as its parent would see it."""
 
-    def __init__(self, program: Sequence[str], environ: Mapping[str, str], out: Path) -> None:
-        """`program`: a module, and its arguments, as behind `python -m`."""
+    def __init__(
+        self,
+        program: Sequence[str],
+        environ: Mapping[str, str],
+        out: Path,
+        *,
+        err: Path | None = None,
+        folder: Path = ROOT,
+    ) -> None:
+        """`program`: a module, and its arguments, as behind `python -m`. `err`: where it says its errors, if not to `out`."""
         self._line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._line.connect(_cradle())
-        self._line.send(json.dumps([[*program], dict(environ), str(out)]).encode())
+        self._line.send(
+            json.dumps([[*program], dict(environ), str(out), str(err or out), str(folder)]).encode()
+        )
         self.pid = int(self._line.recv(100))
         self._code: int | None = None
 
@@ -110,9 +120,12 @@ Waiting = dict[int, tuple[int, socket.socket]]
 
 
 class Birth(Exception):  # noqa: N818 - it leads out of the cradle, and is no error
-    def __init__(self, program: list[str], environ: dict[str, str], out: str) -> None:
+    def __init__(
+        self, program: list[str], environ: dict[str, str], out: str, err: str, folder: str
+    ) -> None:
         super().__init__()
-        self.program, self.environ, self.out = program, environ, out
+        self.program, self.environ, self.folder = program, environ, folder
+        self.out, self.err = out, err
 
 
 def rock(listener: socket.socket) -> None:
@@ -155,18 +168,18 @@ def _tell_end(pid: int, line: socket.socket) -> None:
 
 
 def _live(birth: Birth) -> None:
-    """As a program that was started with this environment, and says all it says to one file."""
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    out = os.open(birth.out, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    for own, new in ((0, nothing), (1, out), (2, out)):
+    """As a program that was started with this environment, in this folder."""
+    os.chdir(birth.folder)
+    for own, path in ((0, os.devnull), (1, birth.out), (2, birth.err)):
+        new = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         os.dup2(new, own)
-    os.close(nothing)
-    os.close(out)
+        os.close(new)
     os.environ.clear()
     os.environ.update(birth.environ)
     time.tzset()
     random.seed()
     sys.argv = birth.program
+    sys.modules.pop("bot.__main__", None)  # runpy warns of what is imported already
     runpy.run_module(birth.program[0], run_name="__main__", alter_sys=True)
 
 

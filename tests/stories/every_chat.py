@@ -8,14 +8,16 @@ from typing import TypeVar
 
 import pytest
 
+from tests.faults.figures import every_day
+
 CHATS = ("console", "slack", "matrix")
 Opened = TypeVar("Opened")
 
 
 def told_in(*chats: str) -> pytest.MarkDecorator:
     """What only one chat does is tried in the contract suite and in `tests/adapters`."""
-    rest = [pytest.param(chat, marks=pytest.mark.faults) for chat in CHATS if chat not in chats]
-    return pytest.mark.parametrize("chat", [*chats, *rest])
+    rest = [chat for chat in CHATS if chat not in chats]
+    return pytest.mark.parametrize("chat", every_day(chats, rest))
 
 
 def opener(
