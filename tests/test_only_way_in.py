@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,19 +26,33 @@ def trees(*tops: str) -> Iterator[tuple[str, ast.Module]]:
     for top in tops:
         for path in sorted((ROOT / top).rglob("*.py")):
             name = str(path.relative_to(ROOT).with_suffix("")).replace("/", ".")
-            yield name, ast.parse(path.read_text(encoding="utf-8"))
+            yield name, tree_of(path)
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def calls(*tops: str) -> Iterator[tuple[str, str, ast.Call]]:
     """Module, the last name of what is called, the call."""
-    for name, tree in trees(*tops):
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call):
-                called = node.func
-                last = (
-                    called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-                )
-                yield name, last, node
+    return (call for top in tops for call in calls_below(top))
+
+
+@cache
+def calls_below(top: str) -> list[tuple[str, str, ast.Call]]:
+    return [
+        (
+            name,
+            node.func.attr
+            if isinstance(node.func, ast.Attribute)
+            else getattr(node.func, "id", ""),
+            node,
+        )
+        for name, tree in trees(top)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+    ]
 
 
 def where(last: str, *tops: str) -> set[str]:

@@ -8,7 +8,6 @@ import os
 import resource
 import subprocess
 import sys
-import tempfile
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from tests.beds.slack import APP_TOKEN, BOT_TOKEN, MIKA, PUBLIC, TEAM, SlackBed
 from tests.beds.synapse import Homeserver, People
 from tests.fakes.llm_server import Behaviour, LlmServer, fails, says
 from tests.program.environment import Given
-from tests.stories.cradle import Life
+from tests.stories.cradle import completed
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"  # noqa: S105 - it opens nothing
@@ -50,10 +49,7 @@ def doctor(
             timeout=120,
             preexec_fn=begin,
         )
-    with tempfile.TemporaryDirectory() as said:
-        out, err = Path(said, "out"), Path(said, "err")
-        code = Life(program, clean | environment, out, err=err, folder=folder).wait(120)
-        return subprocess.CompletedProcess(program, code, out.read_text(), err.read_text())
+    return completed(program, clean | environment, folder)
 
 
 @pytest.fixture
@@ -88,7 +84,9 @@ async def test_where_everything_is_there_it_says_so_and_ends_well(
 ) -> None:
     async with LlmServer(says("ready")) as model:
         named = {"OPENAI_BASE_URL": model.url, "OPENAI_MODEL": "some-model"}
-        done = await asyncio.to_thread(doctor, tmp_path, **named, GWT_REPOSITORY=str(repository))
+        done = await asyncio.to_thread(
+            doctor, tmp_path, begin=None, **named, GWT_REPOSITORY=str(repository)
+        )
     (asked,) = model.asked
     assert sum(map(len, asked.texts)) < 100, "it asks for next to nothing"
     assert done.returncode == 0, done.stdout + done.stderr
@@ -116,7 +114,7 @@ def test_whoever_wants_no_question_to_the_model_has_none_asked(
 ) -> None:
     nowhere = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OPENAI_MODEL": "some-model"}
     here = {"GWT_REPOSITORY": str(repository)}
-    done = doctor(tmp_path, "--no-model", **nowhere, **here)
+    done = doctor(tmp_path, "--no-model", begin=None, **nowhere, **here)
     assert "some-model (custom), not asked" in line_of(done.stdout, "model")
 
 
@@ -228,7 +226,7 @@ def test_a_home_that_others_can_read_is_told(tmp_path: Path) -> None:
 def test_half_of_what_opens_github_is_told_where_nothing_is_hosted_yet(
     repository: Path, tmp_path: Path, set: dict[str, str], told: str
 ) -> None:
-    done = doctor(tmp_path, **set, GWT_REPOSITORY=str(repository))
+    done = doctor(tmp_path, begin=None, **set, GWT_REPOSITORY=str(repository))
     row = line_of(done.stdout, "pull requests")
     assert row.startswith("✗")
     assert told in row
@@ -324,7 +322,7 @@ def test_a_test_command_whose_program_is_not_there_is_told(
 ) -> None:
     told = "nonsense --all &&& web: (cd shop && make test)"
     here = {"GWT_REPOSITORY": str(repository), "GWT_REPOSITORIES": f"web={tmp_path / 'web'}"}
-    done = doctor(tmp_path, **here, GWT_TEST_COMMAND=told)
+    done = doctor(tmp_path, begin=None, **here, GWT_TEST_COMMAND=told)
     assert line_of(done.stdout, "tests shop").startswith("✗")
     assert "There is no program `nonsense`" in line_of(done.stdout, "tests shop")
     assert "GWT_TEST_COMMAND" in done.stdout

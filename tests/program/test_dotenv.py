@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,7 @@ import pytest
 from bot.cli.read_settings import refuse_tracked_env_file
 from bot.core.errors import SettingsError
 from tests.adapters.git.worlds import git, new_repository
-from tests.test_house import ROOT
+from tests.stories.cradle import completed
 
 SOMEBODY = 65_534
 
@@ -53,15 +51,8 @@ def test_every_command_starts_in_spite_of_a_line_that_cannot_be_read(tmp_path: P
     file.parent.mkdir(mode=0o700)
     file.write_text('GWT_AGENT=codex\nOPENAI_API_KEY="sk-abcdefghijklmnopqrstuvwxyz\n')
     file.chmod(0o600)
-    done = subprocess.run(
-        [sys.executable, "-m", "bot", "status"],
-        cwd=tmp_path,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "GWT_HOME": str(file.parent)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    environ = {"PATH": os.environ["PATH"], "GWT_HOME": str(file.parent)}
+    done = completed(["bot", "status"], environ, tmp_path)
     assert (done.returncode, "Nothing is under way." in done.stdout) == (0, True)
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"gwt-bot: {file}, line 2 (OPENAI_API_KEY): ")

@@ -55,7 +55,7 @@ def without_capabilities() -> None:
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root, to give a folder to somebody else")
-@pytest.mark.parametrize("folder", ["", "sessions", "evidence", "console"])
+@pytest.mark.parametrize("folder", ["", "sessions"])
 def test_a_folder_of_the_home_that_is_somebody_elses_is_named_with_what_to_do(
     tmp_path: Path, folder: str
 ) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.stories.cradle import completed
 from tests.test_house import ROOT
 
 
@@ -28,10 +29,24 @@ class Bench:
         self.git("add", ".")
         self.git("-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-q", "-m", "begin")
 
+    @property
+    def environ(self) -> dict[str, str]:
+        return {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home.parent),
+            "LANG": "C.UTF-8",
+            "PYTHONPATH": str(ROOT),
+            "PYTHONWARNINGS": "error",
+            "GWT_HOME": str(self.home),
+            "TMPDIR": str(self.temporary),
+        }
+
     def git(self, *arguments: str) -> None:
         subprocess.run(["git", "-C", str(self.shop), *arguments], check=True)
 
     def run(self, *arguments: str, script: str = "") -> subprocess.CompletedProcess[str]:
+        if "console" not in arguments:
+            return completed(["bot", *arguments], self.environ, self.shop)
         process = self.started(*arguments)
         out, err = process.communicate(script, timeout=120)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
@@ -40,15 +55,7 @@ class Bench:
         return subprocess.Popen(
             [sys.executable, "-m", "bot", *arguments],
             cwd=self.shop,
-            env={
-                "PATH": os.environ["PATH"],
-                "HOME": str(self.home.parent),
-                "LANG": "C.UTF-8",
-                "PYTHONPATH": str(ROOT),
-                "PYTHONWARNINGS": "error",
-                "GWT_HOME": str(self.home),
-                "TMPDIR": str(self.temporary),
-            },
+            env=self.environ,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
