@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
+from typing import cast
 
 import pytest
 
@@ -15,7 +16,8 @@ GATE = re.compile(r"[RS][0-9]{1,2}")
 
 def every_day(usual: Iterable[object], rest: Iterable[object]) -> list[object]:
     """Parameters: with the usual ones the test is run by `make test`, with the rest by `make faults`."""
-    return [*usual, *(pytest.param(one, marks=pytest.mark.faults) for one in rest)]
+    values = (cast("tuple[object, ...]", one) if isinstance(one, tuple) else (one,) for one in rest)
+    return [*usual, *(pytest.param(*value, marks=pytest.mark.faults) for value in values)]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

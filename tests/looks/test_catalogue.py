@@ -23,7 +23,7 @@ from bot.core.layout import lay_out
 from bot.core.text import clean
 from tests.adapters.slack.content import texts_in_markup, texts_of, wrong_in
 from tests.beds.slack.validation import wrong_in_blocks, wrong_in_view
-from tests.looks.catalogue import VARIANTS, Variant, entries
+from tests.looks.catalogue import VARIANTS, entries
 from tests.looks.gallery import SITE
 from tests.looks.page.blocks import LONG
 
@@ -34,12 +34,12 @@ _LINK = re.compile(r"<(https?:[^|>\n]*)")
 _OURS = ("https://acme.slack.example/", "https://github.example/acme/webshop/pull/")
 GROUPS = tuple(dict.fromkeys(one.group for one in ALL))
 everything = pytest.mark.parametrize("group", GROUPS)
-variants = pytest.mark.parametrize("variant", VARIANTS, ids=lambda one: one.name)
 
 
-def cards_of(group: str, variant: Variant) -> list[tuple[str, Card]]:
-    """Each with the name of its state."""
-    return [(one.state, variant.of(one.card)) for one in ALL if one.group == group]
+def cards_of(group: str) -> list[tuple[str, Card]]:
+    """With every sort of words on it; each with the name of its state and of these words."""
+    found = [one for one in ALL if one.group == group]
+    return [(f"{one.state}, {how.name}", how.of(one.card)) for how in VARIANTS for one in found]
 
 
 def in_slack(card: Card) -> list[SlackMessage]:
@@ -70,35 +70,24 @@ def test_every_card_that_can_be_decided_is_shown_open_and_decided() -> None:
 
 
 @everything
-@variants
-class TestInSlack:
-    def test_it_is_taken(self, group: str, variant: Variant) -> None:
-        for state, card in cards_of(group, variant):
-            for message in in_slack(card):
-                assert wrong_in(message) == [], state
-                for text, blocks in simpler_forms(message):
-                    assert wrong_in_blocks(blocks) == [], state
-                    assert 1 <= len(text) <= 4_000, state
-
-    def test_nobody_is_mentioned_and_links_lead_where_we_say(
-        self, group: str, variant: Variant
-    ) -> None:
-        for state, card in cards_of(group, variant):
-            for message in in_slack(card):
-                for text in (message.text, *texts_in_markup(message.blocks)):
-                    assert not _LIVE.search(text), state
-                    assert all(link.startswith(_OURS) for link in _LINK.findall(text)), state
-
-    def test_nothing_on_it_is_folded_away(self, group: str, variant: Variant) -> None:
-        for state, card in cards_of(group, variant):
-            for block in [block for message in in_slack(card) for block in message.blocks]:
+def test_slack_takes_it_in_full_and_mentions_nobody(group: str) -> None:
+    """And links lead where we say, and nothing is folded away."""
+    for state, card in cards_of(group):
+        for message in in_slack(card):
+            assert wrong_in(message) == [], state
+            for text, blocks in simpler_forms(message):
+                assert wrong_in_blocks(blocks) == [], state
+                assert 1 <= len(text) <= 4_000, state
+            for text in (message.text, *texts_in_markup(message.blocks)):
+                assert not _LIVE.search(text), state
+                assert all(link.startswith(_OURS) for link in _LINK.findall(text)), state
+            for block in message.blocks:
                 long = block["type"] == "section" and len(str(block.get("text"))) > LONG
                 assert not long or block["expand"] is True, state
 
 
-@variants
-def test_slack_takes_it_as_a_page_of_its_own(variant: Variant) -> None:
-    for state, card in cards_of("home", variant):
+def test_slack_takes_it_as_a_page_of_its_own() -> None:
+    for state, card in cards_of("home"):
         assert isinstance(card, HomeCard)
         view = home_view(card, site=SITE)
         assert wrong_in_view(view) == [], state
@@ -127,9 +116,8 @@ class Tags(HTMLParser):
 
 
 @everything
-@variants
-def test_matrix_takes_it_whole_and_nothing_on_it_acts(group: str, variant: Variant) -> None:
-    for state, card in cards_of(group, variant):
+def test_matrix_takes_it_whole_and_nothing_on_it_acts(group: str) -> None:
+    for state, card in cards_of(group):
         for message in drawn_in_matrix(card):
             sent = (message_content(message, "$root", "@a:b"), edit_content(message, "$event"))
             sizes = [len(json.dumps(one, ensure_ascii=False).encode()) for one in sent]
@@ -141,9 +129,8 @@ def test_matrix_takes_it_whole_and_nothing_on_it_acts(group: str, variant: Varia
 
 
 @everything
-@variants
-def test_a_terminal_shows_it_with_its_title(group: str, variant: Variant) -> None:
-    for state, card in cards_of(group, variant):
+def test_a_terminal_shows_it_with_its_title(group: str) -> None:
+    for state, card in cards_of(group):
         laid = lay_out(card)
         shown = ConsoleScreen(StringIO()).rendered(drawn_in_terminal(laid))
         assert " ".join(clean(laid.title).split()[:3]) in " ".join(shown.split()), state

@@ -13,6 +13,7 @@ from bot.core.states import Phase, TaskState
 from bot.core.world import Rules
 from tests.fakes.repository import FakeRepository
 from tests.fakes.worktrees import FakeWorktrees
+from tests.faults.figures import every_day
 from tests.stories.stage import Stage
 
 ORDERS = (
@@ -81,7 +82,13 @@ class Obedient(Stage):
         return {**proper, **OBEYED}
 
 
-@pytest.mark.parametrize(("source", "order"), [*itertools.product(SOURCES, ORDERS)])
+EVERYWHERE = [*itertools.product(SOURCES, ORDERS)]
+USUAL = [*zip(itertools.cycle(SOURCES), ORDERS, strict=False)]
+
+
+@pytest.mark.parametrize(
+    ("source", "order"), every_day(USUAL, [one for one in EVERYWHERE if one not in USUAL])
+)
 async def test_an_order_that_a_model_obeys_reaches_nothing_that_is_a_persons(
     source: str, order: str
 ) -> None:

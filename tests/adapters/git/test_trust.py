@@ -14,6 +14,7 @@ from adapters.git import GitWorktrees
 from bot.core.errors import PortError, Refused
 from tests.adapters.git.hostile import Scene, every_call
 from tests.adapters.git.worlds import BRANCH, git, new_repository, write
+from tests.faults.figures import every_day
 
 
 @pytest.fixture
@@ -148,8 +149,11 @@ def set_up(scene: Scene, name: str) -> None:
         scene.attributes(attributes)
 
 
+WAYS = [*SETTINGS, *ATTACKS]
+
+
 @pytest.mark.covers("G-RULE-TRUST-1")
-@pytest.mark.parametrize("attack", [*SETTINGS, *ATTACKS])
+@pytest.mark.parametrize("attack", every_day(WAYS[::3], [*WAYS[1::3], *WAYS[2::3]]))
 async def test_nothing_an_agent_plants_runs_in_any_call(scene: Scene, attack: str) -> None:
     set_up(scene, attack) if attack in SETTINGS else ATTACKS[attack](scene)
     # ours may have been run by the agent's own git while it planted it
