@@ -89,8 +89,10 @@ WAYS = [
 ]  # fmt: skip
 
 
-EVERY_DAY = {"a script", "a script by the search path", "a module", "a filter that goes on"}
-EVERY_DAY |= {"a filter while merging", "a driver", "a diff of some files", "hooks", "a pager"}
+EVERY_DAY = (
+    *("a script", "a script by the search path", "a module", "a filter that goes on", "a driver"),
+    *("a filter while merging", "a diff of some files", "hooks", "a pager"),
+)
 """One for each thing that git runs; the many ways to write its command are tried by `make faults`."""
 
 
