@@ -176,8 +176,6 @@ def _messages(request: _Request, key: str) -> _Messages:
     if not isinstance(body, dict):
         raise _BadRequestError(400, "The body is not a JSON object.")
     fields = cast("dict[str, object]", body)
-    if fields.get("stream"):
-        raise _BadRequestError(400, "The played model does not stream.")
     return _Messages(
         _first_message(fields, "system"), _first_message(fields, "user"), _schema(fields)
     )

@@ -4,8 +4,9 @@ One question, one answer, no retries here.
 """
 
 from adapters.llm.capabilities import Capabilities
+from adapters.llm.client import LlmAccess
 from adapters.llm.clis import CLAUDE_CODE, CODEX, MasterCli
-from adapters.llm.endpoint import LlmAccess, OpenAiLlm
+from adapters.llm.endpoint import OpenAiLlm
 from adapters.llm.headless import CliLlm
 from adapters.llm.windows import Windows, limit_in, window_in_table
 

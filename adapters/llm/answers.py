@@ -9,16 +9,16 @@ import asyncio
 import logging
 import math
 import re
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, cast
 
 from pydantic import BaseModel, ValidationError
 
 from adapters.llm.capabilities import look_in
 from adapters.llm.errors import Problem, read_problem
 from bot.core.errors import PortError, Refused, Unavailable
-from bot.core.llm import Reply, Turn, Usage
+from bot.core.llm import Reply, Tool, Turn, Usage
 
 # The body of an answer. No I/O.
 
@@ -67,17 +67,17 @@ def read_answer(body: bytes, *, question: str, model: str, tools: bool) -> Reply
     if choice is None or choice.message is None:
         raise Unavailable("the LLM endpoint sent an answer without a message", _AGAIN)
     finish = choice.finish_reason if isinstance(choice.finish_reason, str) else ""
-    _require_complete(finish, choice.message)
     look = choice.message.look() if tools else ""
     said = look or _text(choice.message.content)
     text = look or _without_thoughts(said)
-    if not text:
+    _require_complete(finish, choice.message, text)
+    if not text.strip():
         raise EmptyAnswer("the LLM answered with nothing", _AGAIN)
     return Reply(
         text=text,
         usage=_usage(answer.usage, question, said),
         model=answer.model if isinstance(answer.model, str) else model,
-        finish_reason=finish,
+        finish_reason="tool_calls" if look else finish,
     )
 
 
@@ -96,11 +96,10 @@ def _parse(body: bytes) -> _Answer:
         raise Unavailable("the LLM endpoint sent an answer that cannot be read", _AGAIN) from error
 
 
-def _require_complete(finish: str, message: _Message) -> None:
-    # A truncated answer is never repaired: a plan that lost its last task would look like a plan.
-    if finish == "length":
+def _require_complete(finish: str, message: _Message, text: str) -> None:
+    if finish == CUT_OFF and not text.strip():
         raise Refused(
-            "the LLM's answer was cut off at its length limit",
+            "the LLM's answer was cut off at its length limit before it began",
             "Raise the endpoint's output limit, set OPENAI_MODEL to a model with a larger one, or ask for something smaller.",
         )
     if finish == "content_filter":
@@ -134,11 +133,11 @@ def _text(content: object) -> str:
 def _without_thoughts(text: str) -> str:
     # Only reasoning at the beginning is removed: the tag may well occur in the answer itself.
     while match := _THOUGHTS.match(text):
-        text = text[match.end() :]
+        text = text[match.end() :].lstrip()
     before, end, after = text.partition(_END_OF_THOUGHTS)
     # some chat templates put the opening tag into the prompt, so that only the closing one comes back
     unopened = bool(end) and not before.lstrip().startswith(("{", "[", "`"))
-    return (after if unopened else text).strip()
+    return after.lstrip() if unopened else text
 
 
 def _usage(reported: object, asked: str, said: str) -> Usage:
@@ -170,6 +169,59 @@ def _count(reported: object, text: str) -> int:
     if isinstance(reported, int) and not isinstance(reported, bool) and reported > 0:
         return reported
     return math.ceil(len(text.encode("utf-8", "replace")) / _BYTES_A_TOKEN)
+
+
+# An answer that was cut off at its length limit is continued. It is never repaired: a plan that lost its last task would
+# look like a plan.
+
+CUT_OFF = "length"
+"""The `finish_reason` of such an answer."""
+MAX_CONTINUATIONS = 3
+_CONTINUE = (
+    "Your answer was cut off at its length limit. Continue it exactly where it stopped, in the middle of a word if need be: "
+    "repeat nothing, explain nothing, put no fence around it."
+)
+_LEAST_OVERLAP, _MOST_OVERLAP = 20, 200
+"""Characters that a continuation repeats of what stands before it, in spite of what it was told."""
+
+
+class AskOnce(Protocol):
+    """Sends one request. An answer that was cut off has the finish_reason `CUT_OFF`."""
+
+    async def __call__(
+        self, question: Question, schema: dict[str, object] | None, tools: Sequence[Tool]
+    ) -> Reply: ...
+
+
+async def whole_answer(
+    ask: AskOnce, question: Question, schema: dict[str, object] | None, tools: Sequence[Tool]
+) -> Reply:
+    """Ask, and have an answer that was cut off continued. If it still has no end its finish_reason stays `CUT_OFF`."""
+    reply = await ask(question, schema, tools)
+    for _ in range(MAX_CONTINUATIONS):
+        if reply.finish_reason != CUT_OFF:
+            break
+        turn = Turn(answer=reply.text, then=_CONTINUE)
+        try:
+            # without a schema, which an endpoint may enforce: the rest of an object is none
+            more = await ask(replace(question, turns=(*question.turns, turn)), None, ())
+        except (Refused, EmptyAnswer):
+            break  # it does not fit into the window, for example
+        reply = Reply(
+            text=_joined(reply.text, more.text),
+            usage=reply.usage + more.usage,
+            model=more.model,
+            finish_reason=more.finish_reason,
+            context_window=more.context_window,
+        )
+    return reply.model_copy(update={"text": reply.text.strip()})
+
+
+def _joined(text: str, more: str) -> str:
+    for length in range(min(_MOST_OVERLAP, len(text), len(more)), _LEAST_OVERLAP - 1, -1):
+        if text.endswith(more[:length]):
+            return text + more[length:]
+    return text + more
 
 
 # Every model call is one log record, whatever its result. Secrets reach neither the model nor the log.

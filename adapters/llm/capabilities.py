@@ -13,6 +13,15 @@ from bot.core.llm import Tool
 EndpointModel = tuple[str, str]
 """Base URL and model name."""
 
+_STREAMS: tuple[dict[str, object], ...] = (
+    {"stream": True, "stream_options": {"include_usage": True}},
+    {"stream": True},
+    {},
+)
+"""The ways to have an answer streamed, best first: some endpoints refuse to count its tokens, some to stream."""
+_OUTPUT_FIELD, _NEWER_FIELD = "max_tokens", "max_completion_tokens"
+OUTPUT_IF_UNKNOWN = 8_192
+"""Tokens, where an endpoint wants to be told how long an answer may be, and nothing else is known."""
 _MAX_USELESS_ANSWERS = 2
 """Consecutive useless answers after which the next way is tried."""
 
@@ -29,12 +38,20 @@ class Request:
     tools: tuple[Tool, ...]
     native: bool
     """Whether the endpoint is given the tools as such; otherwise they are described in the system text."""
+    stream: int
+    """Index of the way to stream."""
+    output: int
+    """Tokens that the answer may have; 0 if that is left to the endpoint."""
+    output_field: str
 
     @property
     def fields(self) -> dict[str, object]:
-        return json_formats(self.schema)[self.level] | (
-            tool_fields(self.tools) if self.native else {}
-        )
+        return {
+            **json_formats(self.schema)[self.level],
+            **(tool_fields(self.tools) if self.native else {}),
+            **_STREAMS[self.stream],
+            **({self.output_field: self.output} if self.output else {}),
+        }
 
     @property
     def description(self) -> str:
@@ -53,28 +70,67 @@ class Capabilities:
         self._useless: dict[EndpointModel, int] = {}
         """Number of consecutive useless answers."""
         self._without_tools: set[EndpointModel] = set()
+        self._streams: dict[EndpointModel, int] = {}
+        """Number of ways to stream, best first, that were ruled out."""
+        self._output_fields: dict[EndpointModel, str] = {}
+        """The name of the field that limits the answer; empty where there is none."""
+        self._needs_output: set[EndpointModel] = set()
 
     def request(
-        self, key: EndpointModel, schema: dict[str, object] | None, tools: Sequence[Tool]
+        self,
+        key: EndpointModel,
+        schema: dict[str, object] | None,
+        tools: Sequence[Tool],
+        output: int,
     ) -> Request:
-        """Return the best way to ask that the endpoint has not refused."""
+        """Return the best way to ask that the endpoint has not refused. `output`: tokens; 0 if not known."""
         native = bool(tools) and key not in self._without_tools
         # Servers that enforce a schema leave the model no way to call a tool, and some refuse to have both.
         fitting = None if native else schema
         level = min(self._turned_down.get(key, 0), len(json_formats(fitting)) - 1)
         if tools and fitting:
             level = max(1, level)
-        return Request(key, fitting, level, tuple(tools), native)
+        field = self._output_fields.get(key, _OUTPUT_FIELD)
+        wanted = output or (OUTPUT_IF_UNKNOWN if key in self._needs_output else 0)
+        return Request(
+            key,
+            fitting,
+            level,
+            tuple(tools),
+            native,
+            stream=self._streams.get(key, 0),
+            output=wanted if field else 0,
+            output_field=field,
+        )
 
     def record_refusal(self, request: Request, problem: Problem) -> bool:
         """Remember what the endpoint refuses. Return whether there is another way to ask."""
         if request.native and problem.dislikes_tools:
             self._without_tools.add(request.key)
             return True
+        if problem.dislikes_streams and request.stream < len(_STREAMS) - 1:
+            step = 1 if problem.dislikes_stream_usage else 2
+            now = self._streams.get(request.key, 0)
+            self._streams[request.key] = min(max(now, request.stream + step), len(_STREAMS) - 1)
+            return True
+        if problem.is_about_output and not problem.is_too_long:
+            return self._record_output(request, problem)
         last = request.level == len(json_formats(request.schema)) - 1
         if last or not problem.dislikes_the_format:
             return False
         self._rule_out(request)
+        return True
+
+    def _record_output(self, request: Request, problem: Problem) -> bool:
+        if not request.output:
+            missing = request.key not in self._needs_output and "requir" in problem.whole.lower()
+            if missing:
+                self._needs_output.add(request.key)
+            return missing
+        if not 0 < problem.output_limit < request.output:
+            # else it is asked again with that limit
+            renamed = request.output_field == _OUTPUT_FIELD and _NEWER_FIELD in problem.whole
+            self._output_fields[request.key] = _NEWER_FIELD if renamed else ""
         return True
 
     def record_answer(self, request: Request, text: str) -> None:

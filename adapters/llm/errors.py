@@ -22,6 +22,16 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 _TOOLS = re.compile(r"\btools?\b|tool_choice|\bfunctions?\b|function.?call", re.IGNORECASE)
+_STREAM = re.compile(r"\bstream", re.IGNORECASE)
+_STREAM_USAGE = re.compile(r"stream_options|include_usage", re.IGNORECASE)
+_OUTPUT = re.compile(r"max_(?:completion_|output_|new_)?tokens|maxOutputTokens", re.IGNORECASE)
+_OUTPUT_LIMITS = (
+    re.compile(r"at most ([\d,]+) (?:completion|output) tokens", re.IGNORECASE),
+    re.compile(r"> ([\d,]+), which is the maximum allowed number of output tokens", re.IGNORECASE),
+    re.compile(r"valid range of max_\w*tokens is \[\d+, ?([\d,]+)\]", re.IGNORECASE),
+    re.compile(r"less than or equal to [`'\"]?([\d,]+)", re.IGNORECASE),
+    re.compile(r"\bto ([\d,]+) \((?:in|ex)clusive\)", re.IGNORECASE),
+)
 _NO_QUOTA_CODES = frozenset(
     {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
 )
@@ -54,6 +64,29 @@ class Problem:
         if self.status in {500, 501}:
             told = self.message  # llama.cpp without --jinja
         return _TOOLS.search(told) is not None
+
+    @property
+    def dislikes_streams(self) -> bool:
+        return self.status in {400, 404, 422} and _STREAM.search(self.whole) is not None
+
+    @property
+    def dislikes_stream_usage(self) -> bool:
+        return self.dislikes_streams and _STREAM_USAGE.search(self.whole) is not None
+
+    @property
+    def is_about_output(self) -> bool:
+        """Whether it is about the field that limits the answer: there is one too many, one too few, or its value is."""
+        return self.status in {400, 404, 422} and _OUTPUT.search(self.whole) is not None
+
+    @property
+    def output_limit(self) -> int:
+        """The most tokens an answer may have, as the message names them; else 0."""
+        if not self.is_about_output or self.is_too_long:
+            return 0
+        found = next((m for one in _OUTPUT_LIMITS if (m := one.search(self.message))), None)
+        if found is None:
+            return 0
+        return int(found[1].replace(",", "")) - found[0].lower().endswith("(exclusive)")
 
     @property
     def is_too_long(self) -> bool:

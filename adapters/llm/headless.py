@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from adapters.llm.answers import CallLog, MaskText, Question, usage_of
+from adapters.llm.answers import CUT_OFF, CallLog, MaskText, Question, usage_of, whole_answer
 from adapters.llm.capabilities import described_tools
 from adapters.llm.clis import PLAIN_VARIABLES, RULES_FILE, CliAnswer, MasterCli
 from adapters.llm.errors import cli_error, cut_off_error
 from adapters.processes import ProgramOutput, ProgramResult, ProgramTimeout, run
-from bot.core.errors import PortError, Refused, Unavailable
+from bot.core.errors import Refused, Unavailable
 from bot.core.llm import Reply, Tool, Turn
 
 _AGAIN = "The bot tries again by itself."
@@ -55,13 +55,18 @@ class CliLlm:
         """Return the answer to `system` about `data` and the turns; every call is logged, whatever its result."""
 
         async def ask(question: Question) -> Reply:
-            rules = _with_schema(question.system, schema) + described_tools(tools)
-            data = question.data + _described_turns(question.turns)
-            ended = await self._ended(rules, _escaped(data, self._cli.expands))
-            return self._reply(ended, asked=rules + data)
+            return await whole_answer(self._ask, question, schema, tools)
 
         question = Question(system, data, tuple(turns))
         return await self._calls.record(self._cli.name, question, ask)
+
+    async def _ask(
+        self, question: Question, schema: dict[str, object] | None, tools: Sequence[Tool]
+    ) -> Reply:
+        rules = _with_schema(question.system, schema) + described_tools(tools)
+        data = question.data + _described_turns(question.turns)
+        ended = await self._ended(rules, _escaped(data, self._cli.expands))
+        return self._reply(ended, asked=rules + data)
 
     async def _ended(self, rules: str, data: str) -> ProgramResult:
         try:
@@ -125,10 +130,12 @@ class CliLlm:
     def _reply(self, ended: ProgramResult, *, asked: str) -> Reply:
         told = self._cli.read(ended.out.text())
         self._refuse_failure(told, ended)
-        if told.stopped in {"max_tokens", "refusal"}:
-            raise _stop_error(self._cli.name, told.stopped)
-        text = told.text.strip()
-        if not text:
+        text, cut_off = told.text, told.stopped == "max_tokens"
+        if told.stopped == "refusal":
+            raise Refused(f"{self._cli.name} declines to answer", "Put the request differently.")
+        if cut_off and not text.strip():
+            raise cut_off_error(self._cli.name)
+        if not text.strip():
             raise Unavailable(f"{self._cli.name} answered with nothing", _AGAIN)
         return Reply(
             text=text,
@@ -136,6 +143,7 @@ class CliLlm:
                 asked, text, prompt_tokens=told.prompt_tokens, reply_tokens=told.reply_tokens
             ),
             model=told.model or self._model or self._cli.name,
+            finish_reason=CUT_OFF if cut_off else "stop",
             context_window=told.context_window,
         )
 
@@ -174,10 +182,3 @@ def _escaped(data: str, characters: str) -> str:
     for sign in characters:
         data = data.replace(sign, f"\\u{ord(sign):04x}")
     return data
-
-
-def _stop_error(cli: str, stopped: str) -> PortError:
-    # A truncated answer is never repaired: a plan that lost its last task would look like a plan.
-    if stopped == "refusal":
-        return Refused(f"{cli} declines to answer", "Put the request differently.")
-    return cut_off_error(cli)

@@ -17,7 +17,6 @@ from adapters.llm import (
     LlmAccess,
     OpenAiLlm,
     Windows,
-    limit_in,
     window_in_table,
 )
 from adapters.store.disk import disk_error
@@ -124,13 +123,12 @@ class ChosenLlm:
         if cli:
             model = settings.openai_model
             return CliLlm(cli, self._environ, mask=mask, model=model, timeout=timeout)
-        key = _model_key(settings)
         return OpenAiLlm(
             llm_access(settings),
             mask=mask,
             timeout=timeout,
             capabilities=self._capabilities,
-            learn_limit=lambda message: self._windows.learn(key, limit_in(message)),
+            windows=self._windows,
         )
 
 

@@ -21,7 +21,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 from bot.core.actions import ActionBase
 from bot.core.errors import PortError
 from bot.core.events import Event
-from bot.core.llm import BYTES_PER_TOKEN, Turn, Usage, estimate_tokens, token_budget
+from bot.core.llm import BYTES_PER_TOKEN, Reply, Turn, Usage, estimate_tokens, token_budget
 from bot.core.session import Session
 from bot.core.text import is_in_language
 from bot.core.world import World, performs
@@ -174,6 +174,7 @@ async def ask(llm: Llm, question: Prompt[T], tokens: int = 0) -> tuple[T, Usage]
         usage += reply.usage + Usage(estimated=size + turns_size(turns))
         text = _valid_unicode(reply.text)
         try:
+            _require_end(reply)
             found = question.read(_bounded(text))
         except (ValueError, RecursionError) as wrong:
             if text == said or doubtful:
@@ -221,6 +222,11 @@ def fitting_turns(turns: tuple[Turn, ...], tokens: int | None) -> tuple[Turn, ..
 def _valid_unicode(text: str) -> str:
     """Replace lone surrogates, which neither a file nor a request can hold."""
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _require_end(reply: Reply) -> None:
+    if reply.finish_reason == "length":
+        raise ValueError("it was cut off at the length limit, so it must be much shorter")
 
 
 def _bounded(text: str) -> str:

@@ -129,6 +129,30 @@ def says(content: object, *, finish: object = "stop", **more: object) -> Behavio
     )
 
 
+def streams(*events: object, kind: str = "text/event-stream", end: bool = True) -> Behaviour:
+    """Server-sent events: bytes as they are, everything else as JSON in a line of data."""
+
+    async def behave(talk: Talk) -> None:
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nConnection: close\r\n\r\n"
+        talk.writer.write(head.encode())
+        for event in (*events, b"data: [DONE]\n\n") if end else events:
+            if not isinstance(event, bytes):
+                event = b"data: " + json.dumps(event).encode() + b"\n\n"
+            talk.writer.write(event)
+            await talk.writer.drain()
+
+    return behave
+
+
+def delta(text: object = None, *, finish: str | None = None, **more: object) -> dict[str, object]:
+    """One piece of a streamed answer."""
+    said = {"content": text} if text is not None else {}
+    return {
+        "model": "m-1",
+        "choices": [{"index": 0, "delta": {**said, **more}, "finish_reason": finish}],
+    }
+
+
 def echoes() -> Behaviour:
     """Says back what the user's message was."""
 

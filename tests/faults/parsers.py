@@ -34,6 +34,7 @@ from adapters.github.api import ApiAnswer
 from adapters.github.client import parse_answer as told
 from adapters.llm.answers import read_answer
 from adapters.llm.clis import read_claude, read_codex
+from adapters.llm.streams import StreamedAnswer
 from adapters.matrix import events as matrix_events
 from adapters.matrix.events import BotIdentity, interpret_event
 from adapters.registry import documents
@@ -118,6 +119,13 @@ def _spooled(name: str, data: bytes) -> object:
     found = recorded_end(spool, process_gone=True, source=CompletionSource.PROCESS_EXIT)
     (spool.path / name).unlink()
     return found
+
+
+def _streamed(data: bytes) -> None:
+    read = StreamedAnswer(1000)
+    for piece in (data[:7], data[7:]):
+        read.feed(piece)
+    read_answer(read.whole(), question="x", model="m", tools=True)
 
 
 def _reply(data: bytes) -> None:
@@ -235,6 +243,7 @@ PARSERS = (
         samples.LLM_ANSWERS,
         (PortError,),
     ),
+    Parser("a streamed answer of it", _streamed, samples.LLM_STREAMS, (PortError,)),
     Parser("a reply of the model", _reply, samples.REPLIES),
     Parser("what `claude -p` says", lambda d: read_claude(_text(d)), samples.CLAUDE, (PortError,)),
     Parser("what `codex exec` says", lambda d: read_codex(_text(d)), samples.CODEX, (PortError,)),

@@ -113,6 +113,16 @@ LLM_ANSWERS = _json(
         ]
     },
 )
+LLM_STREAMS = (
+    (
+        b'data: {"model": "m", "choices": [{"index": 0, "delta": {"content": "{}"}, "finish_reason": "stop"}]}\n\n'
+        b'data: {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 4}}\n\ndata: [DONE]\n\n'
+    ),
+    (
+        b': queued\r\n\r\ndata: {"choices": [{"delta": {"tool_calls": [{"index": 0, "function": {"name": "read", '
+        b'"arguments": "{"}}]}}]}\r\n\r\nevent: error\ndata: {"error": {"message": "no"}}\n\n'
+    ),
+)
 REPLIES = (
     *_json(
         {"kind": "change", "reply": "yes", "affected": [{"task": "T001", "how": "anew"}]},

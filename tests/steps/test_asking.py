@@ -166,6 +166,13 @@ async def test_what_is_sent_again_stays_within_the_tokens_that_may_be_sent(token
     assert llm.calls[2].turns[-1].answer.startswith("no ")
 
 
+async def test_an_answer_without_end_is_a_wrong_answer() -> None:
+    endless = Reply(text='{"number": 4}', usage=Usage(calls=1), finish_reason="length")
+    found, llm, _ = await number(endless, '{"number": 5}')
+    assert (found, llm.count) == (5, 2)
+    assert "much shorter" in told(llm)[1]
+
+
 async def test_after_two_more_tries_it_is_done_without() -> None:
     found, llm, usage = await number("one", "two", "three", '{"number": 4}')
     assert (found, llm.count, usage.calls) == (-1, 1 + MAX_REASKS, 3)

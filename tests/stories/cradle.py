@@ -25,7 +25,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from adapters.llm.endpoint import trusted_certificates
+from adapters.llm.client import trusted_certificates
 
 ROOT = Path(__file__).parents[2]
 MODULES = (

@@ -12,12 +12,13 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from itertools import cycle
 from typing import Any, cast
 
 import pytest
 from pydantic import SecretStr
 
-from adapters.llm import Capabilities, LlmAccess, OpenAiLlm
+from adapters.llm import Capabilities, LlmAccess, OpenAiLlm, Windows
 from bot.cli.models import ChosenLlm
 from bot.core.errors import PortError, Refused, Unavailable
 from bot.core.llm import Tool, Turn, Usage
@@ -26,13 +27,16 @@ from bot.settings import Settings
 from tests.fakes.llm_server import (
     Behaviour,
     LlmServer,
+    Talk,
     answers,
     cut,
+    delta,
     endless,
     fails,
     half,
     says,
     silent,
+    streams,
     trickles,
     without_format,
 )
@@ -58,9 +62,16 @@ def mask(text: str) -> str:
 
 
 def client(
-    server: LlmServer, *, timeout: float = 30, model: str = "m-1", key: str = KEY
+    server: LlmServer,
+    *,
+    timeout: float = 30,
+    most: float = 60,
+    model: str = "m-1",
+    key: str = KEY,
+    windows: Windows | None = None,
 ) -> OpenAiLlm:
-    return OpenAiLlm(LlmAccess(server.url, model, key), mask=mask, timeout=timeout)
+    access = LlmAccess(server.url, model, key)
+    return OpenAiLlm(access, mask=mask, timeout=timeout, most_seconds=most, windows=windows)
 
 
 async def answered(server: LlmServer, *behaviour: Behaviour) -> str:
@@ -68,11 +79,13 @@ async def answered(server: LlmServer, *behaviour: Behaviour) -> str:
     return (await client(server).complete("s", "d", schema=None)).text
 
 
-async def failure(server: LlmServer, behaviour: Behaviour, limit: float = 30) -> PortError:
+async def failure(
+    server: LlmServer, behaviour: Behaviour, limit: float = 30, most: float = 60
+) -> PortError:
     server.then(behaviour)
     server.asked.clear()
     with pytest.raises(PortError) as error:
-        await client(server, timeout=limit).complete("s", "d", schema=None)
+        await client(server, timeout=limit, most=most).complete("s", "d", schema=None)
     assert error.value.remedy
     assert len(server.asked) <= 1, "trying again is not for the client to decide"
     assert KEY not in str(error.value) + error.value.remedy
@@ -94,7 +107,8 @@ async def test_the_system_text_and_the_data_go_as_two_messages_with_model_and_ke
         {"role": "system", "content": "rules"},
         {"role": "user", "content": "データ ?"},  # what is no Unicode is asked all the same
     ]
-    assert asked.body == {"model": "m-1", "messages": roles}
+    streamed = {"stream": True, "stream_options": {"include_usage": True}}
+    assert asked.body == {"model": "m-1", "messages": roles, **streamed}
 
 
 async def test_what_the_environment_holds_for_another_account_stays_here(
@@ -136,7 +150,11 @@ async def test_every_call_is_one_record_with_prompt_and_reply(
     told, refused, late, left = (cast("dict[str, Any]", vars(one)["data"]) for one in records)
     assert (told["system"], told["data"], told["text"]) == ("rules", "data", "hello")
     assert (told["usage"]["calls"], told["seconds"] >= 0) == (1, True)
-    for record, why in ((refused, "503"), (late, "0.1 seconds"), (left, "it was given up")):
+    for record, why in (
+        (refused, "503"),
+        (late, "silent for 0.1 seconds"),
+        (left, "it was given up"),
+    ):
         assert why in record["failed"]
     assert KEY not in str([vars(one) for one in caplog.records])
 
@@ -225,7 +243,7 @@ ROWS: dict[str, Row] = {
     "a limit that says 200": Row(answers({"error": {"code": 429, "message": "x"}}), Unavailable, ""),
     "an error that says 200, with its status": Row(answers({"error": {"message": "no such model", "code": 404}}), Refused, "no model m-1", MODEL),
     "too long, and says 200": Row(answers({"error": {"code": "context_length_exceeded"}}), Refused, "too long"),
-    "an answer cut off, never mended": Row(says('{"tasks": [1, 2', finish="length"), Refused, "cut off", "output limit"),
+    "cut off in the middle of its thoughts": Row(says("<think>hm", finish="length"), Refused, "cut off", "output limit"),
     "a withheld answer": Row(says("", finish="content_filter"), Refused, "withheld", "differently"),
     "a model that declines": Row(answers({"choices": [DECLINES]}), Refused, ""),
     # the connection
@@ -233,7 +251,7 @@ ROWS: dict[str, Row] = {
     "a connection that is cut half way": Row(half(), Unavailable, AWAY, AGAIN),
     "a compression nobody knows": Row(answers(b"x", headers={"Content-Encoding": "br"}), Unavailable, ""),
     "a body that is not what it says": Row(answers(b"{}", headers={"Content-Encoding": "gzip"}), Unavailable, ""),
-    "silence": Row(silent(), Unavailable, "within 0.5 seconds", AGAIN),
+    "silence": Row(silent(), Unavailable, "silent for 0.5 seconds", AGAIN),
     "a body that trickles": Row(trickles(), Unavailable, "within 0.5 seconds", AGAIN),
     # a person must change something
     "400": Row(fails(400, message="bad"), Refused, "does not accept the request (HTTP 400): bad", URL),
@@ -274,7 +292,8 @@ async def test_whatever_an_endpoint_does_is_told_in_plain_words(
     does: str, server: LlmServer
 ) -> None:
     row = ROWS[does]
-    error = await failure(server, row.does, 0.5 if "within" in row.reason else 30)
+    silence = 0.5 if "silent" in row.reason else 30
+    error = await failure(server, row.does, silence, 0.5 if "within" in row.reason else 60)
     assert type(error).__mro__.index(row.raised) <= 1
     assert row.reason in error.reason
     assert row.remedy in error.remedy
@@ -606,3 +625,260 @@ async def test_a_question_that_is_too_long_is_no_refusal_of_tools(server: LlmSer
     with pytest.raises(Refused, match="too long"):
         await client(server).complete("s", "d", schema=None, tools=[READ])
     assert len(server.asked) == 1
+
+
+# --- answers in pieces ---
+
+STOP = delta(finish="stop")
+USAGE: dict[str, object] = {"choices": [], "usage": {"prompt_tokens": 120, "completion_tokens": 7}}
+
+
+@pytest.mark.parametrize("events", [
+    (delta("四字"), delta("熟語"), STOP, USAGE),
+    (delta(""), delta("四字熟語", reasoning_content="hm"), delta(finish="stop"), USAGE),
+    (b": still thinking\r\n\r\n", delta(reasoning_content="hm"), delta("<think>a"), delta("</think>四字熟語"), STOP, USAGE),
+    (b"event: x\nid: 1\ndata: " + json.dumps(delta("四字熟語")).encode() + b"\r\n\r\n", STOP, USAGE),
+    (b'data:{"choices": [{"delta":\ndata: {"content": "' + "四字熟語".encode() + b'"}}]}\n\n', STOP, USAGE),
+    (delta([{"type": "thinking", "thinking": "x"}, {"type": "text", "text": "四字熟語"}]), STOP, USAGE),
+    ({"choices": [{"message": {"content": "四字熟語"}, "finish_reason": "stop"}]}, USAGE),
+    (delta("四字熟語"), {"choices": [{"index": 1, "delta": {"content": "x"}}]}, delta(finish="stop", role="assistant"), USAGE),
+])  # fmt: skip
+async def test_a_streamed_answer_is_put_together(
+    events: tuple[object, ...], server: LlmServer
+) -> None:
+    server.then(streams(*events))
+    reply = await client(server).complete("s", "d", schema=None)
+    assert (reply.text, reply.model, reply.finish_reason) == ("四字熟語", "m-1", "stop")
+    assert (reply.usage.prompt_tokens, reply.usage.reply_tokens) == (120, 7)
+
+
+async def test_a_streamed_answer_ends_where_it_says_so(server: LlmServer) -> None:
+    server.keeps_alive = True
+    assert await answered(server, streams(delta("hi"), STOP)) == "hi"
+
+
+async def test_calls_of_tools_are_put_together_too(server: LlmServer) -> None:
+    def piece(index: int, **function: str) -> dict[str, object]:
+        return delta(tool_calls=[{"index": index, "function": function}])
+
+    server.then(
+        streams(
+            piece(0, name="read", arguments=""),
+            piece(0, arguments='{"path": '),
+            piece(1, name="list", arguments="{}"),
+            piece(0, arguments='"a.py"}'),
+            delta(finish="tool_calls"),
+        )
+    )
+    reply = await client(server).complete("s", "d", schema=None, tools=[READ])
+    assert json.loads(reply.text) == {"look": [{"path": "a.py", "tool": "read"}, {"tool": "list"}]}
+
+
+STREAMS: dict[str, tuple[Behaviour, type[PortError], str]] = {
+    "nothing": (streams(end=False), Unavailable, NO_MESSAGE),
+    "only its end": (streams(), Unavailable, NO_MESSAGE),
+    "no text": (streams(delta(""), STOP), Unavailable, NOTHING),
+    "no end": (streams(delta("hal"), end=False), Unavailable, "complete"),
+    "a broken piece": (streams(delta("hal"), b"data: {\n\n"), Unavailable, "cannot be read"),
+    "half a piece": (streams(delta("hal"), b'data: {"cho', end=False), Unavailable, "cannot be read"),
+    "no pieces": (streams(b"data: 5\n\n", b"data: [1]\n\n"), Unavailable, NO_MESSAGE),
+    "an error": (streams(delta("hal"), {"error": {"message": "overloaded"}}), Unavailable, "overloaded"),
+    "an error as an event": (streams(b'event: error\ndata: {"message": "overloaded"}\n\n'), Unavailable, "overloaded"),
+    "an error with its status": (streams({"error": {"message": "who?", "code": 401}}), Refused, "refuses the key"),
+    "the filter": (streams(delta("hal", finish="content_filter")), Refused, "content filter"),
+    "no wish to answer": (streams(delta(refusal="I can"), delta(refusal="not."), STOP), Refused, "declines"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("does", STREAMS)
+async def test_a_streamed_answer_that_is_none_is_told_in_plain_words(
+    does: str, server: LlmServer
+) -> None:
+    behaviour, raised, reason = STREAMS[does]
+    error = await failure(server, behaviour)
+    assert type(error).__mro__.index(raised) <= 1
+    assert reason in error.reason
+
+
+def slowly(*pieces: bytes, seconds: float, forever: bool = False) -> Behaviour:
+    """A stream that waits so long before each piece."""
+
+    async def behave(talk: Talk) -> None:
+        await streams(end=False)(talk)
+        for piece in cycle(pieces) if forever else pieces:
+            if await talk.useless(seconds):
+                return
+            talk.writer.write(piece)
+            await talk.writer.drain()
+        await streams_rest(talk)
+
+    async def streams_rest(talk: Talk) -> None:
+        for event in (delta("hi"), STOP):
+            talk.writer.write(b"data: " + json.dumps(event).encode() + b"\n\n")
+
+    return behave
+
+
+LIFE = (b": queued\n\n", b"data: " + json.dumps(delta(reasoning="hm")).encode() + b"\n\n")
+
+
+async def test_an_endpoint_that_thinks_aloud_is_given_its_time(server: LlmServer) -> None:
+    server.then(slowly(*LIFE * 8, seconds=0.05))
+    reply = await client(server, timeout=0.6).complete("s", "d", schema=None)
+    assert reply.text == "hi", "all together took longer than a silence may"
+
+
+async def test_an_endpoint_that_falls_silent_in_the_middle_is_left(server: LlmServer) -> None:
+    error = await failure(server, slowly(*LIFE, seconds=5), 0.2)
+    assert "silent for 0.2 seconds" in error.reason
+
+
+async def test_an_endpoint_that_thinks_for_ever_is_left(server: LlmServer) -> None:
+    error = await failure(server, slowly(*LIFE, seconds=0.02, forever=True), 30, 0.4)
+    assert "within 0.4 seconds" in error.reason
+
+
+async def test_of_a_stream_no_more_is_kept_than_of_an_answer_in_one_piece(
+    server: LlmServer,
+) -> None:
+    many = streams(*[delta("x" * 65536)] * 200)
+    for behaviour in (many, streams(b"data: " + b"x" * 20_000_000)):
+        error = await failure(server, behaviour)
+        assert "without end" in error.reason
+    thoughts = streams(*[delta(reasoning="x" * 65536)] * 200, delta("hi"), STOP)
+    assert await answered(server, thoughts) == "hi", "reasoning is not kept"
+
+
+@pytest.mark.parametrize(("refused", "streamed"), [
+    ("Unknown field: stream_options", [(True, True), (True, False), (True, False)]),
+    ("streaming is not supported", [(True, True), (False, False), (False, False)]),
+])  # fmt: skip
+@pytest.mark.parametrize("status", [400, 422])
+async def test_an_endpoint_that_refuses_to_stream_is_not_asked_to_again(
+    refused: str, streamed: list[tuple[bool, bool]], status: int, server: LlmServer
+) -> None:
+    server.then(fails(status, message=refused), says("hi"))
+    llm = client(server)
+    for _ in range(2):
+        assert (await llm.complete("s", "d", schema=None)).text == "hi"
+    found = [("stream" in asked.body, "stream_options" in asked.body) for asked in server.asked]
+    assert found == streamed
+
+
+# --- how long an answer may be ---
+
+
+async def test_an_answer_that_was_cut_off_is_continued_where_it_stopped(server: LlmServer) -> None:
+    server.then(
+        says('{"a": [1, 2', finish="length", usage={"prompt_tokens": 10, "completion_tokens": 4}),
+        streams(delta(", 3, "), delta(finish="length")),
+        says("<think>where was I?</think>4]}", usage={"prompt_tokens": 20, "completion_tokens": 3}),
+    )
+    reply = await client(server).complete("s", "d", schema=SCHEMA, turns=TURNS[:1], tools=[READ])
+    assert json.loads(reply.text) == {"a": [1, 2, 3, 4]}
+    assert (reply.finish_reason, reply.usage.calls) == ("stop", 3)
+    assert reply.usage.prompt_tokens >= 30
+    last = server.asked[-1]
+    assert last.texts[:4] == server.asked[0].texts
+    assert last.texts[4] == '{"a": [1, 2, 3, '
+    assert "exactly where it stopped" in last.texts[5]
+    assert ("tools" in last.body, last.format) == (False, ""), "the rest of an object is none"
+
+
+async def test_what_a_continuation_repeats_is_left_out(server: LlmServer) -> None:
+    server.then(
+        says("The discount is taken off before tax is add", finish="length"),
+        says("taken off before tax is added."),
+    )
+    reply = await client(server).complete("s", "d", schema=None)
+    assert reply.text == "The discount is taken off before tax is added."
+
+
+async def test_an_answer_without_end_is_continued_three_times_and_then_told(
+    server: LlmServer,
+) -> None:
+    server.then(says("la ", finish="length"))
+    reply = await client(server).complete("s", "d", schema=None)
+    assert (reply.text, reply.finish_reason) == ("la la la la", "length")
+    assert len(server.asked) == 4
+
+
+async def test_an_answer_that_cannot_be_continued_is_told_to_be_cut_off(server: LlmServer) -> None:
+    server.then(says("half", finish="length"), fails(400, code="context_length_exceeded"))
+    reply = await client(server).complete("s", "d", schema=None)
+    assert (reply.text, reply.finish_reason) == ("half", "length")
+
+
+def bounds(server: LlmServer) -> list[tuple[object, object]]:
+    """What was asked for at most, by the name of the field."""
+    fields = ("max_tokens", "max_completion_tokens")
+    return [tuple(asked.body.get(name) for name in fields) for asked in server.asked]  # pyright: ignore[reportReturnType]
+
+
+@pytest.mark.parametrize(("model", "wanted"), [
+    ("m-1", None), ("gpt-5.2", None), ("deepseek-chat", 8192), ("anthropic/claude-3-haiku", 4096),
+    ("claude-sonnet-4-6", 32_000),  # of 64,000: accounts are limited by what is asked for
+])  # fmt: skip
+async def test_an_answer_is_bounded_only_where_the_endpoint_would_stop_earlier(
+    model: str, wanted: int | None, server: LlmServer
+) -> None:
+    await client(server, model=model).complete("s", "d", schema=None)
+    assert bounds(server) == [(wanted, None)]
+
+
+@pytest.mark.parametrize(("message", "limit"), [
+    ("max_tokens is too large: 8192. This model supports at most 4096 completion tokens, whereas you provided 8192.", 4096),
+    ("max_tokens: 8192 > 4096, which is the maximum allowed number of output tokens for m", 4096),
+    ("Invalid max_tokens value, the valid range of max_tokens is [1, 4096]", 4096),
+    ("`max_tokens` must be less than or equal to `4,096`", 4096),
+    ("max_tokens must be in the range from 1 (inclusive) to 4097 (exclusive)", 4096),
+    ("max_tokens: nobody knows what is wrong with it", None),
+])  # fmt: skip
+async def test_an_output_limit_that_an_error_names_is_kept_and_is_no_window(
+    message: str, limit: int | None, server: LlmServer
+) -> None:
+    windows = Windows()
+    server.then(fails(400, message=message), says("hi"))
+    llm = client(server, model="deepseek-chat", windows=windows)
+    for _ in range(2):
+        assert (await llm.complete("s", "d", schema=None)).text == "hi"
+    assert bounds(server) == [(8192, None), (limit, None), (limit, None)]
+    assert windows.learnt((server.url, "deepseek-chat")) == 0
+
+
+async def test_the_field_is_called_as_the_endpoint_wants_it(server: LlmServer) -> None:
+    other = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    needed = fails(422, message="max_tokens: field required")
+    server.then(needed, fails(400, message=other), says("hi"))
+    llm = client(server)
+    for _ in range(2):
+        assert (await llm.complete("s", "d", schema=None)).text == "hi"
+    assert bounds(server) == [(None, None), (8192, None), (None, 8192), (None, 8192)]
+
+
+async def test_an_endpoint_that_wants_a_bound_and_refuses_each_is_left(server: LlmServer) -> None:
+    server.then(fails(400, message="max_tokens is required"))
+    with pytest.raises(Refused, match="does not accept"):
+        await client(server).complete("s", "d", schema=None)
+    assert len(server.asked) < 6
+
+
+async def test_an_answer_may_not_be_longer_than_the_window_has_room(server: LlmServer) -> None:
+    windows = Windows()
+    windows.learn((server.url, "deepseek-chat"), 9000)
+    llm = client(server, model="deepseek-chat", windows=windows)
+    for size in (3000, 15_000, 24_000):
+        await llm.complete("s", "x" * size, schema=None)
+    assert bounds(server) == [(7749, None), (2749, None), (None, None)]
+
+
+async def test_where_question_and_answer_were_too_long_the_answer_is_left_to_the_endpoint(
+    server: LlmServer,
+) -> None:
+    windows = Windows()
+    long = "This model's maximum context length is 9000 tokens. However, you requested 10000 tokens (1808 in the messages, 8192 in the completion)."
+    server.then(fails(400, message=long), says("hi"))
+    llm = client(server, model="deepseek-chat", windows=windows)
+    assert (await llm.complete("s", "d", schema=None)).text == "hi"
+    assert bounds(server) == [(8192, None), (None, None)]
+    assert windows.learnt((server.url, "deepseek-chat")) == 9000

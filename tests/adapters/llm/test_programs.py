@@ -250,10 +250,27 @@ async def test_an_answer_of_a_turn_that_did_not_end_is_not_complete(programs: Ll
     assert "did not come to an end" in error.reason
 
 
-@pytest.mark.parametrize("stopped", ["max_tokens", "refusal"])
-async def test_an_answer_that_is_not_whole_is_refused(stopped: str, programs: LlmPrograms) -> None:
-    cut = says('{"tasks": [1, 2', more={"stop_reason": stopped})
-    assert isinstance(await failure(CLAUDE_CODE, programs, cut), Refused)
+@pytest.mark.parametrize(("text", "stopped"), [("I will not", "refusal"), ("", "max_tokens")])
+async def test_an_answer_that_is_none_is_refused(
+    text: str, stopped: str, programs: LlmPrograms
+) -> None:
+    behaviour = says(text, more={"stop_reason": stopped})
+    assert isinstance(await failure(CLAUDE_CODE, programs, behaviour), Refused)
+
+
+async def test_an_answer_that_was_cut_off_is_continued(programs: LlmPrograms) -> None:
+    programs.then(says('{"tasks": [1, ', more={"stop_reason": "max_tokens"}), says("2]}"))
+    reply = await llm(CLAUDE_CODE, programs).complete("Answer.", "d", schema=SCHEMA)
+    assert (reply.text, reply.finish_reason) == ('{"tasks": [1, 2]}', "stop")
+    assert reply.usage.calls == 2
+    assert "you_answered" in programs.seen[-1].data
+    assert "Schema" not in programs.seen[-1].rules
+
+
+async def test_an_answer_without_end_is_told_to_have_none(programs: LlmPrograms) -> None:
+    programs.then(says("la ", more={"stop_reason": "max_tokens"}))
+    reply = await llm(CLAUDE_CODE, programs).complete("s", "d", schema=None)
+    assert (reply.text, reply.finish_reason, len(programs.seen)) == ("la la la la", "length", 4)
 
 
 USELESS: dict[str, Mapping[str, object]] = {
