@@ -54,6 +54,7 @@ SHELL = {
     f"bot.steps.{one}"
     for one in (
         "asking",
+        "looking",
         "chat",
         "intents.knowledge",
         "judging",

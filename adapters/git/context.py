@@ -14,7 +14,7 @@ import re
 import sqlite3
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from bot.core.context.outline import LONGEST_TEXT, names
 from bot.core.context.ranking import WIDEST, PastChange, Ranked, SourceFile, rank
 from bot.core.context.words import compounds, words
 from bot.core.errors import PortError, Refused
+from bot.core.looks import masked_lines
 
 Place = GitCheckout | Path
 """A checkout, or the folder of a bare repository."""
@@ -82,18 +83,29 @@ _GENERATED = re.compile(
     r"composer\.lock)$|\.min\.(?:js|css)$|[._]pb2?(?:_grpc)?\.\w+$|\.(?:snap|lock)$"
 )
 _SECRET = re.compile(
-    r"(?:^|/)(?:\.env[^/]*|[^/]*(?:secret|credential)[^/]*\.(?:json|ya?ml|toml|txt))$",
+    r"(?:^|/)(?:\.env[^/]*|\.netrc|\.npmrc|\.pypirc|id_(?:rsa|dsa|ecdsa|ed25519)|[^/]*\.(?:pem|key|p12|pfx|jks|keystore|kdbx)"
+    r"|[^/]*(?:secret|credential)[^/]*\.(?:json|ya?ml|toml|txt))$",
     re.IGNORECASE,
 )
 
 
 async def find_context(
-    git: Git, place: Place, commit: str, request: str, *, tokens: int, index: Path
+    git: Git,
+    place: Place,
+    commit: str,
+    request: str,
+    *,
+    tokens: int,
+    index: Path,
+    mask: Callable[[str], str] = str,
 ) -> RequestContext:
-    """What the request is about in the tree of that commit, in at most so many tokens."""
+    """What the request is about in the tree of that commit, in at most so many tokens.
+
+    `mask`: a file is masked as a whole, before pieces of it are chosen.
+    """
     begun = time.monotonic()
     listing, history = await asyncio.gather(
-        list_files(git, place, commit), _read_history(git, place, commit, index)
+        list_files(git, place, commit), read_history(git, place, commit, index)
     )
     blobs = await asyncio.to_thread(_source_files, listing.blobs)
     left_out = ["the repository has more files than are listed"] if listing.cut else []
@@ -105,7 +117,8 @@ async def find_context(
         left_out.append(f"no contents could be read: {refusal.reason}")
     ranked, tests = await asyncio.to_thread(_ranked, request, blobs, known, history, listing.blobs)
     wanted = {one.path: blobs[one.path] for one in ranked[:OUTLINED] if one.path in blobs}
-    texts = await _read_texts(git, place, wanted) if known else {}
+    texts = await read_texts(git, place, wanted) if known else {}
+    texts = await asyncio.to_thread(_masked, texts, mask)
     found = await asyncio.to_thread(
         compose, request, commit, ranked, tests, texts, tokens=tokens, searched=len(blobs)
     )
@@ -118,6 +131,15 @@ def is_source(path: str) -> bool:
     return path.rpartition(".")[2].lower() in SOURCE and not (
         _TESTS.search(path) or _GENERATED.search(path) or _SECRET.search(path)
     )
+
+
+def is_secret(path: str) -> bool:
+    """Whether a file is made to hold secrets: it is never shown."""
+    return bool(_SECRET.search(path))
+
+
+def _masked(texts: Mapping[str, str], mask: Callable[[str], str]) -> dict[str, str]:
+    return {path: masked_lines(text, mask) for path, text in texts.items()}
 
 
 def _source_files(blobs: Mapping[str, str]) -> dict[str, str]:
@@ -137,10 +159,17 @@ def _ranked(
         if one.path.rpartition(".")[2].lower() in _TEXT:
             one.score *= _TEXT_SHARE
     ranked.sort(key=lambda one: (-one.score, one.path))
-    tests = [
-        path for path in everything if is_test(path) or (_TESTS.search(path) and is_code(path))
-    ]
-    return ranked, _partners(ranked[:6], tests, history)
+    return ranked, partner_tests([one.path for one in ranked[:6]], everything, history)
+
+
+async def files_about(
+    git: Git, place: Place, words: str, blobs: Mapping[str, str], index: Path
+) -> list[str]:
+    """Return the source files that are about these words, best first."""
+    sources = await asyncio.to_thread(_source_files, blobs)
+    known = await _read_names(git, place, sources, index)
+    ranked, _ = await asyncio.to_thread(_ranked, words, sources, known, (), ())
+    return [one.path for one in ranked]
 
 
 def is_code(path: str) -> bool:
@@ -148,13 +177,15 @@ def is_code(path: str) -> bool:
     return kind in SOURCE and kind not in _TEXT
 
 
-def _partners(
-    first: Sequence[Ranked], tests: Iterable[str], history: Sequence[PastChange]
+def partner_tests(
+    first: Sequence[str], everything: Iterable[str], history: Sequence[PastChange]
 ) -> list[str]:
-    """The tests that changed together with the best files, and those named after them."""
-    weights = {one.path: 1 / (1 + at) for at, one in enumerate(first)}
+    """The tests that changed together with these files, the first counting most, and those named after them."""
+    weights = {path: 1 / (1 + at) for at, path in enumerate(first)}
     scores: defaultdict[str, float] = defaultdict(float)
-    known = {*tests}
+    known = {
+        path for path in everything if is_test(path) or (_TESTS.search(path) and is_code(path))
+    }
     for change in history:
         if len(change.paths) <= WIDEST and (
             gain := sum(weights.get(path, 0.0) for path in change.paths)
@@ -236,7 +267,7 @@ def _lines(blobs: Iterable[str]) -> bytes:
     return "".join(f"{blob}\n" for blob in blobs).encode()
 
 
-async def _read_texts(git: Git, place: Place, blobs: Mapping[str, str]) -> dict[str, str]:
+async def read_texts(git: Git, place: Place, blobs: Mapping[str, str]) -> dict[str, str]:
     contents: dict[str, bytes] = {}
     async for chunk in _in_chunks(git, place, [*dict.fromkeys(blobs.values())]):
         contents |= chunk
@@ -269,7 +300,7 @@ def _padded(parts: Iterable[str]) -> str:
 # The history: what the messages of the last commits say, and which files each changed.
 
 
-async def _read_history(git: Git, place: Place, commit: str, index: Path) -> list[PastChange]:
+async def read_history(git: Git, place: Place, commit: str, index: Path) -> list[PastChange]:
     """Return the last commits, newest first; empty if the history cannot be read, as in a clone without its trees."""
     try:
         told = await git.read("rev-list", "--no-merges", f"--max-count={COMMITS}", commit, at=place)

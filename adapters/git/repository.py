@@ -8,7 +8,7 @@ import os
 import re
 import stat
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -29,6 +29,7 @@ from adapters.git.layout import (
     unfinished_operation,
 )
 from adapters.git.ledger import GitLedger
+from adapters.git.looks import Looks
 from adapters.git.run import INHERITED_UMASK, Git
 from adapters.git.scan import SCAN_SECONDS, scan_commit
 from adapters.git.trust import Trust
@@ -36,13 +37,18 @@ from adapters.git.worktree_files import checked_parts
 from bot.core.context.excerpts import RequestContext
 from bot.core.errors import Away, PortError, Refused, Unavailable
 from bot.core.git import Base, BranchDetails, BranchList, Checkout, Divergence, Scan
+from bot.core.looks import Look
 
 OLDEST_GIT = (2, 36)
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 class GitRepository:
-    """The repository port. `home`: the bot's own directory, which records what it created in which repository."""
+    """The repository port.
+
+    `home`: the bot's own directory, which records what it created in which repository. `mask`: replaces secrets in what
+    the model is shown of files.
+    """
 
     def __init__(
         self,
@@ -51,7 +57,9 @@ class GitRepository:
         *,
         umask: int = INHERITED_UMASK,
         scan_seconds: float = SCAN_SECONDS,
+        mask: Callable[[str], str] = str,
     ) -> None:
+        self._mask = mask
         self._scan_seconds = scan_seconds
         self._home = home
         self._git = Git(environment, umask=umask)
@@ -121,8 +129,27 @@ class GitRepository:
         if not await self._is_commit(main, commit):
             raise Refused(f"the commit {commit} is not in the repository")
         return await find_context(
-            self._git, main, commit, request, tokens=tokens, index=self._home / INDEX_FILE
+            self._git,
+            main,
+            commit,
+            request,
+            tokens=tokens,
+            index=self._home / INDEX_FILE,
+            mask=self._mask,
         )
+
+    async def look(self, path: str, commit: str, look: Look) -> str:
+        return await (await self._looks(path, commit)).answer(look)
+
+    async def names_known(self, path: str, commit: str, names: Collection[str]) -> frozenset[str]:
+        return await (await self._looks(path, commit)).names_known(names)
+
+    async def _looks(self, path: str, commit: str) -> Looks:
+        main = main_checkout(path)
+        await self._trust.check(main)
+        if not await self._is_commit(main, commit):
+            raise Refused(f"the commit {commit} is not in the repository")
+        return Looks(self._git, main, commit, self._home / INDEX_FILE, self._mask)
 
     async def commit_of(self, path: str, revision: str) -> str:
         """Return the id of the commit that a person names by a branch, a tag, or the beginning of an id."""

@@ -142,6 +142,15 @@ def create_panes(
     )
 
 
+def _repository(
+    plan: AssemblyOptions,
+    settings: Settings,
+    environment: Mapping[str, str],
+    masker: LearningMasker,
+) -> GitRepository:
+    return GitRepository(settings.gwt_home, environment, umask=plan.umask, mask=masker.mask)
+
+
 def _world(
     plan: AssemblyOptions,
     settings: Settings,
@@ -161,7 +170,7 @@ def _world(
         llm=llm,
         agents=_agents(plan, settings, sandbox),
         panes=panes,
-        repository=GitRepository(settings.gwt_home, environment, umask=plan.umask),
+        repository=_repository(plan, settings, environment, masker),
         worktrees=worktrees,
         registrar=RegistryWriter(registry, worktrees.hide, masker),
         commands=ShellCommands(environment, masker.mask, umask=plan.umask, sandbox=sandbox),

@@ -26,10 +26,10 @@ async def run(request: str, *, repository: str, at: str, tokens: int, as_json: b
     if not 0 <= tokens <= MOST_TOKENS:
         raise SettingsError(f"--tokens: a number up to {MOST_TOKENS:,}, or leave it out.")
     current = await read_settings()
-    git = GitRepository(current.gwt_home)
+    masker = LearningMasker({**secrets_in(os.environ), **current.secrets})
+    git = GitRepository(current.gwt_home, mask=masker.mask)
     top = await git.top(str(_folder(repository) if repository else current.gwt_repository))
     commit = await git.commit_of(top, at)
-    masker = LearningMasker({**secrets_in(os.environ), **current.secrets})
     window = await ChosenLlm(lambda: current, masker, os.environ).window()
     budget = tokens or context_tokens(window)
     found = await git.find_context(top, commit, request, budget)

@@ -72,6 +72,8 @@ class ApprovalCard(CardBase):
     test_unseen: str = ""
     """A warning that only the exit code of the tests can be seen."""
     usage: Usage
+    read: int = 0
+    """How many files of the repository the model has read."""
     risk: str = ""
     risk_reasons: tuple[str, ...] = ()
     brought: tuple[str, ...] = ()

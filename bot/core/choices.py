@@ -146,6 +146,7 @@ class Word(StrEnum):
     CONTINUE = "continue"
     REOPEN = "reopen"
     DECISIONS = "decisions"
+    CONTEXT = "context"
     CATCH_UP = "catchup"
     INBOX = "inbox"
     INTENT = "intent"

@@ -145,6 +145,15 @@ _ROWS = (
         only_looks=True,
     ),
     CommandRow(
+        Word.CONTEXT,
+        "context",
+        "what was read of the repository, and why",
+        AnsweredBy.SESSION,
+        pickable=True,
+        only_reads=True,
+        only_looks=True,
+    ),
+    CommandRow(
         Word.REOPEN,
         "reopen D1 [answer]",
         "decide anew; without an answer it is asked again",

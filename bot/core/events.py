@@ -18,6 +18,7 @@ from bot.core.forge import Hosted, MergeTried, Pull
 from bot.core.git import Base, Checkout, Collision, Removal, Scan, Work
 from bot.core.intent import Intent, Question, Risk, Vague
 from bot.core.llm import Usage
+from bot.core.looks import SeenLook
 from bot.core.people import Earlier, Person, Thread
 from bot.core.plan import Analysis, Document, Forecast, Policy
 from bot.core.runs import AgentReady, Dialog, RunEnd
@@ -45,6 +46,8 @@ class Result(EventBase):
 
     answers: Exact
     usage: Usage = Usage()
+    looks: tuple[SeenLook, ...] = ()
+    """What the model looked at in the repository before it answered."""
 
 
 # What people do, as a chat delivers it.

@@ -20,6 +20,7 @@ from bot.core.evidence import (
 from bot.core.facts import Fact, MutableModel
 from bot.core.forge import Hosted
 from bot.core.git import Collision, Removal, Scan, Upstream
+from bot.core.looks import SeenLook
 from bot.core.people import ChosenDestination, Earlier, Part, Person
 from bot.core.plan import Analysis, Difference, Document, DocumentKind, Forecast
 from bot.core.runs import StandingAnswer
@@ -65,6 +66,8 @@ class SessionRepository(MutableModel):
     """The base branch on its host, as it was seen last."""
     scan: Scan | None = None
     """What was read of it."""
+    looks: tuple[SeenLook, ...] = ()
+    """What the model has looked at there, the last ones."""
     warnings: tuple[str, ...] = ()
     """What whoever approves should know of it and of its agent."""
     agent_settings: tuple[str, ...] = ()

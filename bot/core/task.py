@@ -210,6 +210,8 @@ class Task(MutableModel):
     acceptance: tuple[Acceptance, ...] = ()
     files: tuple[str, ...] = ()
     """Files it declared it would touch."""
+    read_first: tuple[str, ...] = ()
+    """The places in the code that its agent reads before it begins."""
     complexity: str = ""
     tests_first: bool = True
     worktree_strategy: Strategy = Strategy.NEW
@@ -374,6 +376,7 @@ def _draft_of(task: Task, keys: Mapping[str, str]) -> TaskDraft:
         parallel=task.parallel,
         depends_on=tuple(keys[id] for id in task.dependencies if id in keys),
         files=task.files,
+        read_first=task.read_first,
         acceptance=tuple(acceptance.text for acceptance in task.acceptance),
         requirements=task.requirements,
         type=task.type,
@@ -403,5 +406,6 @@ def apply_draft(draft: TaskDraft, task: Task, dependencies: tuple[str, ...]) -> 
         Acceptance(id=f"{draft.key}-A{n}", text=text) for n, text in enumerate(draft.acceptance, 1)
     )
     task.files, task.complexity, task.agent = draft.files, draft.complexity, draft.agent
+    task.read_first = draft.read_first
     shared = draft.worktree is WorktreeStrategy.SHARED
     task.worktree_strategy = Strategy.SHARED if shared else Strategy.NEW

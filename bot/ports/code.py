@@ -29,6 +29,7 @@ from bot.core.git import (
     Scan,
     Work,
 )
+from bot.core.looks import Look
 
 
 class Repository(Protocol):
@@ -56,6 +57,17 @@ class Repository(Protocol):
         self, path: str, commit: str, request: str, tokens: int
     ) -> RequestContext:
         """Return the files, definitions and tests at that commit that a request is about, in at most `tokens` tokens."""
+        ...
+
+    async def look(self, path: str, commit: str, look: Look) -> str:
+        """Return what the model gets to see of the repository at that commit, as a text with secrets masked.
+
+        What does not exist or may not be shown is said in it.
+        """
+        ...
+
+    async def names_known(self, path: str, commit: str, names: Collection[str]) -> frozenset[str]:
+        """Return those of the names that occur as a word in some file at that commit."""
         ...
 
     async def read(self, path: str, commit: str, names: tuple[str, ...]) -> dict[str, str]:

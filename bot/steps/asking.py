@@ -22,10 +22,12 @@ from bot.core.actions import ActionBase
 from bot.core.errors import PortError
 from bot.core.events import Event
 from bot.core.llm import BYTES_PER_TOKEN, Reply, Turn, Usage, estimate_tokens, token_budget
+from bot.core.looks import TOOLS, Look, SeenLook, looks_in
 from bot.core.session import Session
 from bot.core.text import is_in_language
 from bot.core.world import World, performs
 from bot.ports import Llm
+from bot.steps.looking import Looker, with_looks
 
 log = logging.getLogger("bot.perform")
 
@@ -88,6 +90,10 @@ class Prompt(ABC, Generic[T]):
     def fallback(self) -> T:
         """Return the result to use when the model gave no valid reply."""
 
+    def looker(self) -> Looker | None:
+        """Return what the model may look at the repository with before it answers."""
+        return None
+
     def prose(self, found: T) -> str | None:
         """Return the parts of the result that people read; they must be in `data["language"]`."""
         return None
@@ -100,6 +106,7 @@ class ResultFields(TypedDict):
     at: AwareDatetime
     answers: str
     usage: Usage
+    looks: tuple[SeenLook, ...]
 
 
 class SessionPrompt(Prompt[T], Generic[T, A, E]):
@@ -144,7 +151,14 @@ class SessionPrompt(Prompt[T], Generic[T, A, E]):
             found, usage = question.unasked(trouble), Usage()
             data = {"id": session.id, "question": cls.name, "why": trouble.reason}
             log.warning("done without the model", extra={"data": data})
-        fields: ResultFields = {**world.mark(), "answers": order.key, "usage": usage}
+        looker = question.looker()
+        seen = tuple(looker.seen) if looker else ()
+        fields: ResultFields = {
+            **world.mark(),
+            "answers": order.key,
+            "usage": usage,
+            "looks": seen,
+        }
         return await question.event(world, found, fields)
 
 
@@ -156,49 +170,92 @@ def session_tokens(session: Session) -> int:
 async def ask(llm: Llm, question: Prompt[T], tokens: int = 0) -> tuple[T, Usage]:
     """Ask, and ask again at most twice with what was wrong; then use the fallback.
 
-    A reply in another language than `data["language"]`, or about which the question has a complaint, is asked for once
-    more, and then accepted. `tokens` may be sent at once, as they are estimated; 0 means that there is no bound.
+    Before it answers the model may look at the repository. A valid answer in another language than `data["language"]`,
+    or about which the question has a complaint, is asked for once more, and then accepted. `tokens` may be sent at
+    once, as they are estimated; 0 means that there is no bound.
     """
     if (known := question.known()) is not None:
         return known, Usage()
-    system, data = prompt(question.name), question.data()
-    wanted = _json_schema(question.reply) if question.reply else None
-    sent = json.dumps(data, ensure_ascii=False)
-    size = estimate_tokens(system + sent)
-    turns: tuple[Turn, ...] = ()
-    usage = Usage()
+    exchange = _Exchange(llm, question, tokens)
     said: str | None = None
-    doubtful: list[T] = []
-    for _ in range(1 + MAX_REASKS):
-        reply = await llm.complete(system, sent, schema=wanted, turns=turns)
-        usage += reply.usage + Usage(estimated=size + turns_size(turns))
+    usable: list[T] = []
+    wrong_answers = 0
+    while wrong_answers <= MAX_REASKS:
+        reply = await exchange.reply()
         text = _valid_unicode(reply.text)
         try:
             _require_end(reply)
+            if await exchange.looked(text):
+                continue
             found = question.read(_bounded(text))
         except (ValueError, RecursionError) as wrong:
-            if text == said or doubtful:
+            if text == said or usable:
                 break  # it ignored the request once, or there is an answer already
             said, problem = text, _described(wrong)
         else:
-            problem = "" if doubtful else await _doubt(question, found, data)
+            problem = "" if usable else await _problem_of(question, found, exchange.data)
             if not problem:
-                return found, usage
-            doubtful.append(found)
+                return found, exchange.usage
+            usable.append(found)
+        wrong_answers += 1
+        exchange.refuse(text, problem)
+    return (usable[0] if usable else question.fallback()), exchange.usage
+
+
+class _Exchange:
+    """What is said to the model and by it about one question: the data, then looks, and answers that were refused."""
+
+    def __init__(self, llm: Llm, question: Prompt[Any], tokens: int) -> None:
+        self.data = question.data()
+        self.usage = Usage()
+        self._llm, self._question, self._looker = llm, question, question.looker()
+        self._system = system_message(question.name, looks=self._looker is not None)
+        self._sent = json.dumps(self.data, ensure_ascii=False)
+        self._size = estimate_tokens(self._system + self._sent)
+        self._room = tokens - self._size if tokens else None
+        self._turns: tuple[Turn, ...] = ()
+        schema = _json_schema(question.reply) if question.reply else None
+        self._schema = with_looks(schema) if schema and self._looker else schema
+        if self._looker and self._room is not None:
+            self._looker.tokens = min(self._looker.tokens, self._room)
+
+    async def reply(self) -> Reply:
+        tools = TOOLS if self._looker and self._looker.is_open else ()
+        reply = await self._llm.complete(
+            self._system, self._sent, schema=self._schema, turns=self._turns, tools=tools
+        )
+        self.usage += reply.usage + Usage(estimated=self._size + turns_size(self._turns))
+        return reply
+
+    async def looked(self, text: str) -> bool:
+        """Show the model what it asked to see; return whether it asked for anything."""
+        looks = _looks_asked_for(self._question, text) if self._looker else ()
+        if self._looker and looks:
+            found = await self._looker.answer(looks)
+            self._turns = (*self._turns, Turn(answer=text[:MAX_ECHO_CHARS], then=found))
+        return bool(looks)
+
+    def refuse(self, text: str, problem: str) -> None:
         then = f"This answer cannot be used: {problem}. Answer again, whole, as the task says."
         turn = Turn(answer=text[:MAX_ECHO_CHARS], then=then)
-        turns = fitting_turns((*turns, turn), tokens - size if tokens else None)
-    return (doubtful[0] if doubtful else question.fallback()), usage
+        self._turns = fitting_turns((*self._turns, turn), self._room)
 
 
-async def _doubt(question: Prompt[T], found: T, data: dict[str, object]) -> str:
+async def _problem_of(question: Prompt[T], found: T, data: dict[str, object]) -> str:
     """Return why a valid result is asked for once more; empty if it is good."""
     language, prose = str(data.get("language", "")), question.prose(found)
     foreign = prose is not None and not is_in_language(prose, language)
     told = f"everything that people read must be written in {language}, the language of the request"
-    return "; ".join(
-        one for one in (told if foreign else "", await question.complaint(found)) if one
-    )
+    problems = (told if foreign else "", await question.complaint(found))
+    return "; ".join(problem for problem in problems if problem)
+
+
+def _looks_asked_for(question: Prompt[T], text: str) -> tuple[Look, ...]:
+    """Return what the model wants to look at; nothing if this is its answer. A ValueError says what is wrong with it."""
+    if '"look"' not in text:
+        return ()
+    is_document = question.reply is None and any(line[:2] == "# " for line in text.splitlines())
+    return () if is_document else looks_in(json_object_in(without_code_fence(text)))
 
 
 def turns_size(turns: Iterable[Turn]) -> int:
@@ -265,6 +322,11 @@ def without_code_fence(text: str) -> str:
     if body.startswith("```") and body.endswith("```") and "\n" in body:
         body = body[body.index("\n") + 1 : -3].strip()
     return body
+
+
+def system_message(name: str, *, looks: bool = False) -> str:
+    """Return the prompt of a question, with how to look at the repository if it may."""
+    return "\n".join([prompt(name), *([prompt("looking")] if looks else [])])
 
 
 def prompt(name: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from bot.core.actions import Deed, LookAtBase, Order, ReadAnswers
 from bot.core.events import Continued, Edited, Event, OrderFailed, Result, RunStopped, Said
 from bot.core.llm import corrected_scale
+from bot.core.looks import MOST_KEPT
 from bot.core.session import Session
 from bot.core.states import Phase, Status
 from bot.steps import plan
@@ -49,6 +50,8 @@ def decide(session: Session, event: Event) -> list[Deed]:
     session.updated_at = max(session.updated_at, event.at)
     if isinstance(event, Result):
         session.usage += event.usage
+        if event.looks:
+            session.repository.looks = (*session.repository.looks, *event.looks)[-MOST_KEPT:]
         session.llm.token_scale = corrected_scale(event.usage, session.llm.token_scale)
         deeds += troubles.warn_truncated_prompts(session, event.usage)
         if not _is_result_due(session, event):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import AwareDatetime
 
-from bot.core import approval
+from bot.core import approval, looks
 from bot.core.actions import Show, Whisper
 from bot.core.cards import (
     AnswerCard,
@@ -218,6 +218,7 @@ def approval_wanted(session: Session, decided: CardDecision | None = None) -> Sh
             test_problem=session.tests.problem,
             test_unseen=unseen_tests_warning(session),
             usage=session.usage,
+            read=len(files_read(session)),
             risk=session.intent.risk or "",
             risk_reasons=session.intent.risk_reasons,
             brought=session.repository.agent_settings,
@@ -233,6 +234,15 @@ def approval_wanted(session: Session, decided: CardDecision | None = None) -> Sh
             decided=decided,
         )
     )
+
+
+def files_read(session: Session) -> frozenset[str]:
+    """Return the files whose code the model has seen."""
+    scan = session.repository.scan
+    shown = scan.context.files if scan and scan.context else ()
+    return frozenset(looks.files_read(session.repository.looks)) | {
+        one.path for one in shown if one.ranges
+    }
 
 
 def excluded_approver(session: Session) -> str:

@@ -17,7 +17,7 @@ from bot.core.errors import Refused
 from bot.core.evidence import Check
 from bot.core.git import Scan
 from bot.core.intent import Question
-from bot.core.llm import BYTES_PER_TOKEN, estimate_tokens, token_budget
+from bot.core.llm import BYTES_PER_TOKEN, context_tokens, estimate_tokens, token_budget
 from bot.core.people import Thread
 from bot.core.plan import Document, DocumentKind
 from bot.core.session import KEPT_VERBATIM, Message, Session, Speaker
@@ -26,7 +26,7 @@ from bot.core.talk import Change, Words
 from bot.core.task import Task, Workspace, drafts_of
 from bot.core.text import cut, language_of
 from bot.core.world import World
-from bot.steps.asking import prompt
+from bot.steps.asking import system_message
 
 # The data of the large questions: planning, and reading what users wrote.
 
@@ -41,14 +41,23 @@ _CUT_FIRST = (
     "context",
     "conventions",
 )
+_OVERVIEW = 4
+"""How many of them describe the repository as a whole."""
 _SETTLED = (TaskState.COMPLETED, TaskState.CANCELLED, TaskState.REPLACED)
 _NEVER_DONE = (TaskState.CANCELLED, TaskState.REPLACED)
 
 
-def question_data(session: Session, name: str, **more: object) -> dict[str, object]:
-    """Return the data of one question, cut to what fits beside the prompt of that name."""
+def question_data(
+    session: Session, name: str, *, looks: bool = False, **more: object
+) -> dict[str, object]:
+    """Return the data of one question, cut to what fits beside the prompt of that name.
+
+    `looks`: the overview of the repository makes room for what the model looks at by itself.
+    """
     data = {**session_material(session), **more}
-    return fit_to_tokens(data, data_token_budget(session, prompt(name)), session.llm.token_scale)
+    room = data_token_budget(session, system_message(name, looks=looks))
+    kept = context_tokens(session.llm.context_window) if looks else 0
+    return fit_to_tokens(data, room, session.llm.token_scale, kept=kept)
 
 
 def data_token_budget(session: Session, system: str) -> int:
@@ -156,7 +165,16 @@ def affected_keys(session: Session) -> frozenset[str]:
 def tasks_now(session: Session) -> list[dict[str, object]]:
     """Return the kept tasks for the model, with their states."""
     kept, affected = kept_tasks(session), affected_keys(session)
-    shown = {"key", "title", "description", "acceptance", "files", "depends_on", "requirements"}
+    shown = {
+        "key",
+        "title",
+        "description",
+        "acceptance",
+        "files",
+        "read_first",
+        "depends_on",
+        "requirements",
+    }
     return [
         {
             **draft.model_dump(mode="json", include=shown),
@@ -184,14 +202,21 @@ def _texts(documents: Sequence[Document]) -> dict[str, str]:
     return {document.kind.value: document.text for document in documents}
 
 
-def fit_to_tokens(data: dict[str, object], tokens: int, scale: float = 1.0) -> dict[str, object]:
+def fit_to_tokens(
+    data: dict[str, object], tokens: int, scale: float = 1.0, kept: int = 0
+) -> dict[str, object]:
     """Return the data shortened to at most that many tokens, if possible.
+
+    `kept`: so many of them stay free if shortening the overview of the repository is enough for that.
 
     Shortened in this order: what was read of the repository, old messages, former documents. Never shortened: what
     users asked for, decided and wrote last, and the current tasks and documents.
     """
     most = int(tokens * BYTES_PER_TOKEN / scale)
-    cuts = [partial(_shortened, "repository", field) for field in _CUT_FIRST]
+    for field in _CUT_FIRST[:_OVERVIEW]:
+        if (over := _size(data) - most + int(kept * BYTES_PER_TOKEN / scale)) > 0:
+            data = _shortened("repository", field, data, over)
+    cuts = [partial(_shortened, "repository", field) for field in _CUT_FIRST[_OVERVIEW:]]
     cuts += [_without_old_talk]
     cuts += [partial(_shortened, "previous", kind) for kind in ("tasks", "plan", "spec")]
     for shorten in cuts:

@@ -20,7 +20,7 @@ NEEDS = {
     "start": """command-continue press-check_again open-check_again press-ship_again open-ship_again press-watch_again open-watch_again press-wait_longer open-wait_longer press-more open-more
         said-to-the-bot said-in-passing
         command-status command-sessions command-resume command-tasks command-usage command-info
-        command-logs command-help command-reopen command-decisions
+        command-logs command-help command-reopen command-decisions command-context
         command-catchup command-inbox command-repo command-model command-verbosity command-tests command-setup visit
         command-branch command-branches press-show_branch open-show_branch
         command-spec press-spec open-spec press-reassign open-reassign

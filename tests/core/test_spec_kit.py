@@ -154,6 +154,7 @@ DRAFTS = st.lists(
         story=st.sampled_from(["", "", "US1", "US2", "US12"]),
         parallel=st.booleans(),
         depends_on=st.lists(st.sampled_from(KEYS), unique=True, max_size=3).map(tuple),
+        read_first=st.sampled_from([(), ("src/a.py:1-9",), ("src/a.py:1", "lib/b.go:30-70")]),
         acceptance=st.lists(TITLES.map(lambda text: f"it {text}"), max_size=2).map(tuple),
         requirements=st.sampled_from([(), ("FR-001",)]),
     ),

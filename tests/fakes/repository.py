@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -25,6 +26,7 @@ from bot.core.git import (
     Divergence,
     Scan,
 )
+from bot.core.looks import Look, LookTool, excerpt, hits_found, listed, missing, outlined
 
 EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
 
@@ -158,6 +160,40 @@ class FakeRepository:
         ]
         ranked = rank(request, files, [])
         return compose(request, commit, ranked, [], found.files, tokens=tokens, searched=len(files))
+
+    async def look(self, path: str, commit: str, look: Look) -> str:
+        await self._asked(path)
+        found = self.found(commit)
+        if found is None:
+            raise Refused(f"the commit {commit} is not in the repository")
+        files = found.files
+        match look.tool:
+            case LookTool.LIST:
+                return listed(look.path, files)
+            case LookTool.SEARCH:
+                lines = [
+                    f"{name}:{number}: {line.strip()}"
+                    for name, text in sorted(files.items())
+                    for number, line in enumerate(text.splitlines(), 1)
+                    if look.text in line
+                ]
+                return hits_found(look.text, lines, [])
+            case LookTool.OUTLINE | LookTool.READ | LookTool.TESTS if look.path not in files:
+                return missing(look.path, files)
+            case LookTool.OUTLINE:
+                return outlined(look.path, files[look.path])
+            case LookTool.READ:
+                return excerpt(look, files[look.path])
+            case LookTool.TESTS:
+                return f"No test is known to change together with {look.path}."
+            case LookTool.HISTORY:
+                return "No commit was found."
+
+    async def names_known(self, path: str, commit: str, names: Collection[str]) -> frozenset[str]:
+        await self._asked(path)
+        found = self.found(commit)
+        text = "\n".join(found.files.values()) if found else ""
+        return frozenset(name for name in names if re.search(rf"\b{re.escape(name)}\b", text))
 
     async def branches(self, path: str) -> tuple[str, ...]:
         await self._asked(path)

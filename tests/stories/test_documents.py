@@ -36,7 +36,8 @@ async def test_every_step_is_one_question_to_the_same_model_with_its_own_prompt_
     packaged = [
         (resources.files("bot.prompts") / f"{step}.md").read_text("utf-8") for step in STEPS
     ]
-    assert [call.system for call in stage.llm.calls] == packaged
+    for call, prompt in zip(stage.llm.calls, packaged, strict=True):
+        assert call.system.startswith(prompt)
 
 
 @pytest.mark.covers("G-RULE-SCAN-1", "G-RULE-SCAN-7")

@@ -133,6 +133,8 @@ def _facts(card: ApprovalCard) -> Iterator[tuple[str, str]]:
         yield "Breakdown", f"{card.analysis.score} of 100"
     if card.forecast:
         yield "Forecast", _forecast(card.forecast)
+    if card.read:
+        yield "Read", f"{counted(card.read, 'file')} of the repository (context lists them)"
     yield "So far", model_usage_in_words(card.usage)
 
 

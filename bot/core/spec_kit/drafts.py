@@ -44,6 +44,8 @@ class TaskDraft(Fact):
     """It touches other files than its neighbours and may run in parallel with them: Spec Kit's [P]."""
     depends_on: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    read_first: tuple[str, ...] = ()
+    """The places in the code to read before it begins: path:first-last."""
     acceptance: tuple[str, ...] = ()
     requirements: tuple[str, ...] = ()
     """The ids of the requirements it serves, FR-001."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ _PATH = re.compile(r"[/.][\w@+~-]|\w/|^[A-Z][a-z]+file$|^[A-Z]{4,}$")
 _NAMED_PATH = re.compile(r"(?<![\w@./:-])[\w@.-]+(?:/[\w@.-]+)*/[\w@-]+\.[A-Za-z0-9]{1,8}(?![\w/])")
 _STEP = re.compile(r"^(?:[-*+]|[0-9]{1,3}[.)])[ \t]+(?:\[.?\][ \t]+)?")
 _DETAIL = re.compile(
-    r"(?:[-*+][ \t]+)?\**(?P<kind>What|Accepted when|Acceptance|Serves|Requirements?|完了条件|受け入れ条件|要件)\**[ \t]*[:：]\**[ \t]*(?P<said>.*)",
+    r"(?:[-*+][ \t]+)?\**(?P<kind>What|Accepted when|Acceptance|Serves|Requirements?|Read first|完了条件|受け入れ条件|要件)\**[ \t]*[:：]\**[ \t]*(?P<said>.*)",
     re.IGNORECASE,
 )
 _ACCEPTED = frozenset({"accepted when", "acceptance", "完了条件", "受け入れ条件"})
@@ -48,15 +48,16 @@ def _draft(task: ParsedTask) -> TaskDraft:
         parallel=task.parallel,
         depends_on=task.depends_on,
         files=files,
+        read_first=_listed(details, {"read first"}),
         acceptance=tuple(said for kind, said in details if kind in _ACCEPTED),
-        requirements=tuple(
-            id.strip()
-            for kind, said in details
-            if kind in _SERVED
-            for id in re.split("[,、，]", said)
-            if id.strip()
-        ),
+        requirements=_listed(details, _SERVED),
     )
+
+
+def _listed(details: Iterable[tuple[str, str]], kinds: Collection[str]) -> tuple[str, ...]:
+    """Return what the details of these kinds list, separated by commas."""
+    said = (part for kind, text in details if kind in kinds for part in re.split("[,、，]", text))
+    return tuple(part.strip() for part in said if part.strip())
 
 
 def _title_and_files(text: str) -> tuple[str, tuple[str, ...]]:

@@ -130,6 +130,8 @@ def _task(draft: TaskDraft) -> Iterator[str]:
     yield f"- [ ] {draft.key} {marks}{title}{where}{needs}"
     if draft.description.strip() and _line(draft.description) != _line(draft.title):
         yield f"  - What: {_line(draft.description)}"
+    if draft.read_first:
+        yield f"  - Read first: {', '.join(map(_line, draft.read_first))}"
     yield from (f"  - Accepted when: {_line(item)}" for item in draft.acceptance)
     if draft.requirements:
         yield f"  - Serves: {', '.join(draft.requirements)}"

@@ -20,6 +20,7 @@ from bot.core.talk import Words
 from bot.core.text import language_of
 from bot.core.world import World
 from bot.steps.asking import ModelReply, ResultFields, SessionPrompt, json_parser
+from bot.steps.looking import Looker
 from bot.steps.prompt_data import (
     ReplyText,
     Sentence,
@@ -140,10 +141,14 @@ class ClarifyPrompt(
 
     session: Session
     earlier: Sequence[EarlierSession] = ()
+    repository: Looker | None = None
 
     @classmethod
     async def about(cls, world: World, session: Session, order: FindQuestions) -> Self:
-        return cls(session, _earlier_sessions(world, session))
+        return cls(session, _earlier_sessions(world, session), Looker.of(world, session))
+
+    def looker(self) -> Looker | None:
+        return self.repository
 
     @property
     def _settled(self) -> bool:
@@ -156,7 +161,8 @@ class ClarifyPrompt(
 
     def data(self) -> dict[str, object]:
         earlier = [one.model_dump() for one in self.earlier]
-        return question_data(self.session, "clarify", earlier=earlier)
+        looks = self.repository is not None
+        return question_data(self.session, "clarify", looks=looks, earlier=earlier)
 
     def read(self, text: str) -> RequestUnderstanding:
         """Asked for more than once, split twice, or going on with what is not there: none of that is heard."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pydantic import AwareDatetime
 
@@ -35,6 +35,9 @@ from bot.steps.talk import rules as talk
 from bot.steps.verify import rules as verify
 from bot.steps.verify import test_command
 
+MOST_SHOWN = 20
+"""Files, and looks, that `context` lists."""
+
 
 def answer(session: Session, event: Commanded) -> Iterator[Deed]:
     match event.command.word:
@@ -46,8 +49,11 @@ def answer(session: Session, event: Commanded) -> Iterator[Deed]:
             yield messages.answer(event, "Usage", _usage(session))
         case Word.INFO:
             yield messages.answer(event, session.title, _info(session))
-        case Word.DECISIONS:
-            yield messages.answer(event, "Decisions", *decisions_table(session))
+        case Word.DECISIONS | Word.CONTEXT as word:
+            decisions = word is Word.DECISIONS
+            title = "Decisions" if decisions else "What was read of the repository"
+            told = decisions_table(session) if decisions else _context(session)
+            yield messages.answer(event, title, *told)
         case Word.CATCH_UP:
             yield from catch_up_digest(session, event)
         case Word.VERBOSITY:
@@ -138,6 +144,35 @@ def _task_row(session: Session, task: Task, event: Commanded) -> tuple[str, ...]
     branch = task.workspace.branch if task.workspace else ""
     time = duration(messages.seconds_worked_on(task, event.at))
     return (task.key, task.name, task.state, after, time, branch)
+
+
+def _context(session: Session) -> Iterator[Element]:
+    """List the files that the model was shown, and what it looked at by itself."""
+    scan = session.repository.scan
+    context, looks = (scan.context if scan else None), session.repository.looks
+    if not context and not looks:
+        yield Text(text="Nothing yet: it is read when planning begins.")
+        return
+    if context:
+        told = f"{context.tokens:,} tokens of {context.searched:,} source files at {context.commit[:12]}"
+        yield Text(text=f"Found for the request, best first: {told}.")
+        best = context.files[:MOST_SHOWN]
+        rows = tuple((one.path, _lines(one.ranges), one.why) for one in best)
+        yield Table(head=("File", "Lines shown", "Why"), rows=rows)
+        if more := len(context.files) - len(best):
+            yield Text(text=f"{more} more files were named to the model without their code.")
+        if context.left_out:
+            yield Text(text=f"Not complete: {context.left_out}.")
+    if looks:
+        last = looks[-MOST_SHOWN:]
+        yield Text(
+            text=f"Looked at by the model itself, {counted(len(looks), 'look')}:", strong=True
+        )
+        yield Bullets(items=tuple(str(one.look) for one in last))
+
+
+def _lines(ranges: Sequence[tuple[int, int]]) -> str:
+    return ", ".join(f"{first}-{last}" for first, last in ranges) or "–"
 
 
 def _usage(session: Session) -> Fields:

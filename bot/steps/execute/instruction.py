@@ -109,6 +109,8 @@ def _task_part(task: Task) -> Iterator[str]:
         yield "## It is done when\n" + "\n".join(f"- {a.text}" for a in task.acceptance)
     if task.files:
         yield "## Files it is about\n" + "\n".join(f"- {file}" for file in task.files)
+    if task.read_first:
+        yield "## Read first\n" + "\n".join(f"- {place}" for place in task.read_first)
 
 
 def _previous_attempt(run: Run) -> Iterator[str]:

@@ -27,6 +27,7 @@ from bot.steps.asking import (
     session_tokens,
     without_code_fence,
 )
+from bot.steps.looking import Looker
 from bot.steps.prompt_data import (
     LONGEST_LINE,
     Sentence,
@@ -75,10 +76,12 @@ class GradedBreakdown:
         return (-len(self.own), self.score or 0)
 
 
-async def break_down(llm: Llm, session: Session) -> tuple[GradedBreakdown, Usage]:
+async def break_down(
+    llm: Llm, session: Session, looker: Looker | None = None
+) -> tuple[GradedBreakdown, Usage]:
     """Return the tasks. Without a valid reply, a single task does everything."""
     spec = spec_text(session)
-    question = TasksPrompt(session)
+    question = TasksPrompt(session, looker)
     found, usage = await ask(llm, question, session_tokens(session))
     if found is None:
         return GradedBreakdown(_single_task(session, spec), (), None, ()), usage
@@ -86,7 +89,7 @@ async def break_down(llm: Llm, session: Session) -> tuple[GradedBreakdown, Usage
     usage += judging
     if not first.poor:
         return first, usage
-    again, asking = await ask(llm, TasksPrompt(session, first), session_tokens(session))
+    again, asking = await ask(llm, TasksPrompt(session, looker, first), session_tokens(session))
     usage += asking
     if again is None or again == found:
         return first, usage
@@ -104,12 +107,29 @@ class TasksPrompt(Prompt[Breakdown | None], name="tasks", reply=Breakdown):
     """Asks for the tasks. `poor`: the version to improve."""
 
     session: Session
+    repository: Looker | None = None
     poor: GradedBreakdown | None = None
+
+    def looker(self) -> Looker | None:
+        return self.repository
+
+    async def complaint(self, found: Breakdown | None) -> str:
+        cited = "\n".join(
+            place for task in (found.tasks if found else ()) for place in task.read_first
+        )
+        wrong = await self.repository.doubts(cited, lines_only=True) if self.repository else ()
+        return "; ".join(wrong)
 
     def data(self) -> dict[str, object]:
         now, poor = tasks_now(self.session), self.poor
         existing = {"tasks_now": now} if now else {}
-        data = question_data(self.session, "tasks", findings=findings(self.session), **existing)
+        data = question_data(
+            self.session,
+            "tasks",
+            looks=self.repository is not None,
+            findings=findings(self.session),
+            **existing,
+        )
         if poor is None:
             return data
         shown = [draft.model_dump(mode="json") for draft in poor.breakdown.tasks]

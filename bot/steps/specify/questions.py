@@ -38,10 +38,12 @@ from bot.steps.asking import (
     session_tokens,
     without_code_fence,
 )
+from bot.steps.looking import Looker
 from bot.steps.prompt_data import (
     Sentence,
     ShortLine,
     change_request,
+    current_documents,
     decisions,
     findings,
     finished_sessions,
@@ -54,6 +56,8 @@ from bot.steps.specify.breakdown import break_down, render_tasks_md, spec_text
 
 MAX_FINDINGS = 50
 MOST_HISTORY = 20
+MOST_UNPROVEN = 5
+"""Wrong citations that are shown of each document."""
 LONGEST_DOCUMENT = 100_000
 """Characters of a document: it is shown in full, in as many messages as that takes."""
 _LETTERS = {
@@ -105,18 +109,20 @@ class WrittenDocument(Fact):
 
 
 async def draft_document(
-    llm: Llm, session: Session, kind: DocumentKind, today: date
+    llm: Llm, session: Session, kind: DocumentKind, today: date, looker: Looker | None = None
 ) -> tuple[WrittenDocument, Usage]:
     """Write one of the three documents from the request, the decisions, and the preceding documents."""
     match kind:
         case DocumentKind.SPEC:
-            text, usage = await ask(llm, SpecifyPrompt(session, today), session_tokens(session))
+            specify = SpecifyPrompt(session, today, looker)
+            text, usage = await ask(llm, specify, session_tokens(session))
             return WrittenDocument(text=_with_decisions(session, text, today)), usage
         case DocumentKind.PLAN:
-            text, usage = await ask(llm, PlanPrompt(session, today), session_tokens(session))
+            planning = PlanPrompt(session, today, looker)
+            text, usage = await ask(llm, planning, session_tokens(session))
             return WrittenDocument(text=text), usage
         case DocumentKind.TASKS:
-            graded, usage = await break_down(llm, session)
+            graded, usage = await break_down(llm, session, looker)
             found = graded.breakdown
             written = WrittenDocument(
                 text=render_tasks_md(session, found, today.isoformat()),
@@ -133,6 +139,13 @@ class _DocumentPrompt(Prompt[str]):
 
     session: Session
     today: date
+    repository: Looker | None = None
+
+    def looker(self) -> Looker | None:
+        return self.repository
+
+    async def complaint(self, found: str) -> str:
+        return "; ".join(await self.repository.doubts(found)) if self.repository else ""
 
     def data(self) -> dict[str, object]:
         spec = self.session.plan.spec
@@ -143,7 +156,13 @@ class _DocumentPrompt(Prompt[str]):
             "spec_branch": spec.workspace.branch if spec else "",
             "spec_path": f"{spec.directory}/{DocumentKind.SPEC.file}" if spec else "",
         }
-        return question_data(self.session, self.name, findings=findings(self.session), facts=head)
+        return question_data(
+            self.session,
+            self.name,
+            looks=self.repository is not None,
+            findings=findings(self.session),
+            facts=head,
+        )
 
     @abstractmethod
     def missing(self, markdown: str) -> list[str]:
@@ -226,16 +245,43 @@ class AnalyzePrompt(
         return PlanAnalysed(
             **fields,
             revision=self.revision,
-            analysis=analysis(session, found),
+            analysis=analysis(session, found, await _unproven(world, session)),
             forecast=forecast(tuple(islice(finished_sessions(world, session), MOST_HISTORY))),
             policy=policy(world.rules, session),
             test_problem=await _test_problem(world, session),
         )
 
 
-def analysis(session: Session, seen: SeenFindings) -> Analysis:
+async def _unproven(world: World, session: Session) -> list[SeenFinding]:
+    """Return what the documents still say of the repository that is not so, after they were sent back once."""
+    looker = Looker.of(world, session)
+    if looker is None:
+        return []
+    documents = current_documents(session)
+    found: list[SeenFinding] = []
+    for kind in DocumentKind:
+        tasks = kind is DocumentKind.TASKS
+        wrong = await looker.doubts(documents.get(kind.value, ""), lines_only=tasks)
+        found += [
+            SeenFinding(
+                category="inconsistency",
+                severity=Severity.MEDIUM,
+                where=kind.file,
+                summary=f"Unproven: {problem}.",
+                recommendation="",
+            )
+            for problem in wrong[:MOST_UNPROVEN]
+        ]
+    return found
+
+
+def analysis(
+    session: Session, seen: SeenFindings, unproven: Sequence[SeenFinding] = ()
+) -> Analysis:
     coverage = _coverage(session)
-    return Analysis(findings=_numbered([*_uncovered(coverage), *seen.findings]), coverage=coverage)
+    return Analysis(
+        findings=_numbered([*_uncovered(coverage), *seen.findings, *unproven]), coverage=coverage
+    )
 
 
 def _coverage(session: Session) -> tuple[RequirementCoverage, ...]:

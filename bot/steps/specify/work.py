@@ -10,6 +10,7 @@ from bot.core.plan import Document, DocumentKind
 from bot.core.session import Session
 from bot.core.task import Workspace
 from bot.core.world import World, performs
+from bot.steps.looking import Looker
 from bot.steps.prompt_data import document_text
 from bot.steps.specify import questions
 from bot.steps.workspaces import explain_taken
@@ -20,13 +21,17 @@ MOST_HISTORY = 20
 @performs(WriteDocument)
 async def write_document(world: World, session: Session, order: WriteDocument) -> DocumentWritten:
     today = world.clock.now().date()
-    written, usage = await questions.draft_document(world.llm, session, order.document, today)
+    looker = Looker.of(world, session)
+    written, usage = await questions.draft_document(
+        world.llm, session, order.document, today, looker
+    )
     # people approve the digest of this text, so it is masked before the digest is computed
     text = world.masker.mask(written.text)
     return DocumentWritten(
         **world.mark(),
         answers=order.key,
         usage=usage,
+        looks=tuple(looker.seen) if looker else (),
         document=Document(
             kind=order.document, revision=order.revision, text=text, sha256=sha256(text)
         ),

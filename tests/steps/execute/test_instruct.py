@@ -55,6 +55,12 @@ def test_conventions_decisions_tests_first_commits_and_the_end_are_in_every_inst
     assert "Question 2?" not in text, "what nobody has decided is no decision"
 
 
+def test_an_agent_is_told_where_to_read_first() -> None:
+    text = told(running("T001", read_first=("shop/discounts.py:1-9",)))
+    assert "## Read first\n- shop/discounts.py:1-9" in text
+    assert "Read first" not in told(running("T001"))
+
+
 @pytest.mark.covers("G-RULE-PROMPT-3")
 def test_a_simple_task_is_told_no_more_than_itself() -> None:
     text = told(running("T001", complexity="low"), task("T002"))

@@ -16,8 +16,10 @@ from bot.core.spec_kit.drafts import TaskDraft
 from bot.core.states import TaskState
 from bot.core.talk import Change, ChangeStage
 from bot.steps.asking import ask
+from bot.steps.looking import Looker
 from bot.steps.specify.questions import AnalyzePrompt, analysis, draft_document
 from tests.fakes.llm import ScriptedLlm
+from tests.fakes.repository import FakeRepository
 from tests.steps.scenes import ANN, T0, asked, executing, question, surveyed, task
 from tests.stories.stage import PLAN, SPEC
 
@@ -218,3 +220,56 @@ async def test_what_the_head_of_a_document_names_is_given_and_not_made_up(
         "spec_branch": "agent/spec-7682b3a8",
         "spec_path": "specs/SPEC-7682b3a8/spec.md",
     }
+
+
+# What is written of the repository is held against it.
+
+
+def there(text: str = "def apply_discount(order):\n    return order\n") -> Looker:
+    repository = FakeRepository(files={"shop/discounts.py": text})
+    return Looker(repository, repository.path, repository.heads[repository.branch], 5_000)
+
+
+CITED = PLAN.replace("## Summary", "## Summary\n\nThe price is made in `shop/discounts.py:1`.", 1)
+WRONG = PLAN.replace("## Summary", "## Summary\n\nThe price is made in `shop/prices.py:90`.", 1)
+
+
+async def test_a_plan_that_names_what_is_not_there_is_sent_back_once() -> None:
+    llm = ScriptedLlm([WRONG, CITED])
+    written, _ = await draft_document(llm, planned(), DocumentKind.PLAN, TODAY, there())
+    assert "shop/discounts.py:1" in written.text
+    assert "there is no file shop/prices.py" in llm.calls[1].correction
+    llm = ScriptedLlm([WRONG, WRONG])
+    written, _ = await draft_document(llm, planned(), DocumentKind.PLAN, TODAY, there())
+    assert (written.text, llm.count) == (WRONG.rstrip() + "\n", 2)
+
+
+async def test_the_model_may_look_before_it_writes_a_document() -> None:
+    eyes = there()
+    look = '{"look": [{"tool": "read", "path": "shop/discounts.py"}]}'
+    llm = ScriptedLlm([look, CITED])
+    await draft_document(llm, planned(), DocumentKind.PLAN, TODAY, eyes)
+    assert [str(one.look) for one in eyes.seen] == ["read shop/discounts.py"]
+
+
+async def test_a_document_with_an_example_of_a_look_is_a_document() -> None:
+    example = CITED + '\n```json\n{"look": [{"tool": "read", "path": "shop/discounts.py"}]}\n```\n'
+    llm = ScriptedLlm([example])
+    written, _ = await draft_document(llm, planned(), DocumentKind.PLAN, TODAY, there())
+    assert '"look"' in written.text
+
+
+async def test_tasks_that_are_to_read_what_is_not_there_are_sent_back_once() -> None:
+    def tasks(place: str) -> str:
+        one = {"key": "T001", "title": "Codes", "description": "Do it.", "files": ["shop/new.py"]}
+        more = {"requirements": ["FR-001", "FR-002"], "acceptance": ["it works"]}
+        return json.dumps({"tasks": [{**one, **more, "read_first": [place]}]})
+
+    fine = '{"score": 90}'
+    llm = ScriptedLlm([tasks("shop/prices.py:1-9"), tasks("shop/discounts.py:1-2"), fine])
+    session = planned()
+    session.tests.command = "make test"
+    written, _ = await draft_document(llm, session, DocumentKind.TASKS, TODAY, there())
+    assert written.drafts[0].read_first == ("shop/discounts.py:1-2",)
+    assert "  - Read first: shop/discounts.py:1-2" in written.text
+    assert "there is no file shop/prices.py" in llm.calls[1].correction
