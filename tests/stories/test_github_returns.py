@@ -7,25 +7,19 @@ from pathlib import Path
 import pytest
 
 from tests.stories.github import checking, returning
+from tests.stories.github.shipping import three_are_open
 from tests.stories.github.workshop import workshop
 
 pytestmark = [pytest.mark.tmux, pytest.mark.slow]
 
 
-async def test_what_ci_finds_is_mended_by_the_tasks_agent_who_is_told_it_once(
+async def test_what_ci_and_its_people_say_is_told_the_tasks_agent_once_and_for_three_rounds(
     tmp_path: Path,
 ) -> None:
     async with workshop(tmp_path) as shop:
+        await three_are_open(shop.scene, shop.hosting)
         await returning.mends_what_ci_finds(shop)
-
-
-async def test_only_those_who_may_write_to_the_repository_are_listened_to(tmp_path: Path) -> None:
-    async with workshop(tmp_path) as shop:
         await returning.listens_to_its_people_only(shop)
-
-
-async def test_after_three_rounds_of_mending_a_person_is_asked(tmp_path: Path) -> None:
-    async with workshop(tmp_path) as shop:
         await returning.asks_a_person_after_three_rounds(shop)
 
 
