@@ -365,7 +365,8 @@ class BackgroundWork:
     def _run(self) -> None:
         while not self._closing.is_set():
             self._any.wait()
-            self._closing.wait(min(self._delay * 2**self._failed, _MAX_PAUSE))
+            longer = min(self._delay * 2**self._failed, _MAX_PAUSE)
+            self._closing.wait(max(self._delay, longer))
             self._any.clear()
             self._do()
 
