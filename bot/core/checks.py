@@ -243,6 +243,8 @@ class Comparison(Fact):
     """What a person must see before the result counts, one sentence each."""
     missing: tuple[str, ...] = ()
     """Tests that ran at the base and not now, without explanation (only the first of them)."""
+    added: tuple[str, ...] = ()
+    """Tests that passed and did not run at the base (only the first of them)."""
 
     @property
     def told(self) -> str:
@@ -284,6 +286,8 @@ def compare(now: Report | None, base: Report | None, explained: Collection[str] 
     before = set(base.named("failed")) if base else set[str]()
     failed = now.named("failed")
     new = [name for name in failed if name not in before]
+    ran_before = set(base.named("passed", "failed")) if base else set[str]()
+    added = [name for name in now.named("passed") if base and name not in ran_before]
     return Comparison(
         seen=True,
         ran=now.ran,
@@ -296,6 +300,7 @@ def compare(now: Report | None, base: Report | None, explained: Collection[str] 
         missing=tuple(n for n in tests_not_run(now, base) if n not in explained)[:MOST_KEPT]
         if base
         else (),
+        added=tuple(added[:MOST_KEPT]),
     )
 
 

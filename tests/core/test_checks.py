@@ -287,6 +287,12 @@ def test_tests_whose_end_somebody_has_accepted_are_not_missed_and_others_are(
     assert compare(now, BASE, {"t.py::b"}).base_ran == 3
 
 
+def test_tests_that_pass_and_did_not_run_at_the_base_are_named() -> None:
+    now = Report(tests={"t.py::new": "passed", "t.py::b": "passed", "t.py::fails": "failed"})
+    assert compare(now, BASE).added == ("t.py::new",)
+    assert compare(now, None).added == ()
+
+
 @pytest.mark.covers("O-X18")
 def test_only_what_did_not_fail_at_the_base_is_a_new_failure() -> None:
     now = Report(tests={"t.py::a": "failed", "t.py::b": "failed", "t.py::c": "passed"})

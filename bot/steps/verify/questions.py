@@ -12,7 +12,7 @@ from pydantic import Field
 from bot.core.actions import JudgeWork
 from bot.core.errors import PortError, Refused
 from bot.core.events import WorkJudged
-from bot.core.evidence import Judgement, Verdict
+from bot.core.evidence import Check, Judgement, Verdict
 from bot.core.llm import Usage
 from bot.core.session import Session
 from bot.core.spec_kit.drafts import TaskType
@@ -73,6 +73,7 @@ class JudgePrompt(
             is_cut=is_cut,
             changed=tuple(one.path for one in task.verified_files),
             read=reader_at(world, session.repository.path, (commit,)),
+            passed=tests.added if tests else (),
             failed=tests.failed if tests else (),
             has_report=task.type is TaskType.INVESTIGATION and bool(task.report.strip()),
         )
@@ -89,7 +90,7 @@ class JudgePrompt(
     def _without_patch(self) -> dict[str, object]:
         task = self.task
         return self._task_data() | {
-            "checks": [check_data(task.check)] if task.check else [],
+            "checks": [_check_data(task.check)] if task.check else [],
             "signs": [flag.model_dump(mode="json", exclude={"tests"}) for flag in self.flags],
             "signs_accepted": bool(task.work and task.work.head in task.accepted),
             "report": shortened(self.report, token_share(self.session, 6)),
@@ -146,6 +147,11 @@ class JudgePrompt(
         if len(found.criteria) == len(self.task.acceptance):  # otherwise the facts decided
             found = await self.patch.settled(found, criteria)
         return WorkJudged(**fields, task_id=self.task.id, commit=self.commit, verdict=found)
+
+
+def _check_data(check: Check) -> dict[str, object]:
+    added = check.tests.added if check.tests else ()
+    return check_data(check) | ({"new_tests_that_passed": list(added)} if added else {})
 
 
 def plain_verdict(task: Task, at: datetime) -> Verdict:

@@ -240,11 +240,22 @@ ANSWERS: dict[str, tuple[Answer, ...]] = {
     "continue": (_judged(verdict="new"), _judged(verdict="continue"), _judged(verdict="talk")),
     "judge": (
         _verdict("done"),
+        _verdict("done", criteria=[{"id": "T001-A1", "met": True, "evidence": list(OUTSIDE)}]),
+        _verdict(
+            "continue", missing=["x"], criteria=[{"id": TITLE, "met": True, "evidence": [LONG]}]
+        ),
         _verdict("done", missing=[INJECTION]),
         _verdict("continue", missing=[INJECTION, LONG]),
         _verdict("replan", score=100),
         _verdict("blocked"),
         _verdict("approve", score=10**9),
+    ),
+    "evidence": (
+        _text(evidence=[]),
+        _text(
+            evidence=[{"criterion": TITLE, "where": where} for where in OUTSIDE], problems=[LONG]
+        ),
+        _text(evidence=[{"criterion": "T001-A1", "where": "x:1"}] * 300),
     ),
     "replan": (
         _cut(1),
@@ -258,6 +269,7 @@ ANSWERS: dict[str, tuple[Answer, ...]] = {
     ),
     "final": (
         _whole(complete=True),
+        _whole(complete=True, met_by=[{"id": "FR-001", "met": True, "evidence": list(OUTSIDE)}]),
         _whole(complete=True, missing=[INJECTION]),
         _whole(complete=False),
         _whole(complete=False, number=3),
