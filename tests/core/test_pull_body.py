@@ -7,7 +7,7 @@ import re
 import pytest
 
 from bot.core import pull_text
-from bot.core.evidence import Judgement, Verdict
+from bot.core.evidence import CriterionResult, Judgement, Verdict
 from bot.core.plan import Document, DocumentKind
 from bot.core.session import Session
 from bot.core.states import TaskState
@@ -58,6 +58,20 @@ def test_the_words_come_first_and_each_requirement_is_shown_by_the_last_check() 
     ]
     assert "task-7682b3a8-1, specification SPEC-7682b3a8" in text
     assert text.rstrip().endswith("<!-- gwt-bot task=id-T001 -->")
+
+
+def test_a_criterion_is_shown_by_the_places_that_the_bot_has_found() -> None:
+    def judged(*, proven: bool) -> str:
+        result = CriterionResult(
+            criterion="T001-A1", met=proven, evidence=("cart.py:42", "test_total"), proven=proven
+        )
+        verdict = Verdict(outcome=Judgement.DONE, criteria=(result,), at=T0)
+        one = finished(verdicts=[verdict])
+        return rows(pull_text.pull_body(whole(one), one))[1][1]
+
+    check_alone = "python3 -m unittest passed on 111111111111"
+    assert judged(proven=True) == rf"cart.py:42; test\_total; {check_alone}"
+    assert judged(proven=False) == check_alone
 
 
 def test_what_was_not_checked_has_no_evidence() -> None:
