@@ -62,6 +62,7 @@ SHELL = {
         "prompt_data",
         "repository_state",
         "specify.breakdown",
+        "talk.evidence",
         "workspaces",
     )
 }

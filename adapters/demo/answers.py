@@ -345,6 +345,7 @@ _DOCUMENTS: Mapping[str, Callable[[Brief], str]] = {"specify": spec_document, "p
 _REPLIES: Mapping[str, Callable[[Brief], dict[str, object]]] = {
     "clarify": conversation.clarify,
     "answers": conversation.answers,
+    "ask": conversation.place_asked_for,
     "tasks": breakdown,
     "breakdown": conversation.judge_plan,
     "analyze": conversation.analyse,

@@ -35,6 +35,7 @@ PLAN_ONLY = (
     "計画だけ",
     "プランだけ",
 )
+_SHOWN_CODE = re.compile(r"^### (\S+)\n(\d+):", re.MULTILINE)
 DEFAULTS = (
     "default",
     "as you like",
@@ -84,6 +85,13 @@ def answers(brief: Brief) -> dict[str, object]:
         "defaults": mentions(said, DEFAULTS),
         "unclear": [id for id in dict.fromkeys(unclear) if id not in found],
     }
+
+
+def place_asked_for(brief: Brief) -> dict[str, object]:
+    """Name the first piece of code that matches the question."""
+    place = _SHOWN_CODE.search(brief.text("code"))
+    where = f"{place[1]}:{place[2]}. " if place else ""
+    return {"reply": where + brief.texts.replies.played}
 
 
 def _named_session(brief: Brief) -> JsonObject:

@@ -40,6 +40,8 @@ class CardDecision(Fact):
 class QuestionsCard(CardBase):
     kind: Literal["questions"] = "questions"
     questions: tuple[Question, ...]
+    while_planning: bool = False
+    """They were found while the plan was written; the earlier ones are answered."""
     decided: CardDecision | None = None
 
 

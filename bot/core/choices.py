@@ -145,6 +145,7 @@ class Word(StrEnum):
     HANDBACK = "handback"
     CONTINUE = "continue"
     REOPEN = "reopen"
+    ASK = "ask"
     DECISIONS = "decisions"
     CONTEXT = "context"
     CATCH_UP = "catchup"
@@ -303,6 +304,12 @@ def _parse_spec(text: str) -> Command:
     return Command(word=Word.SPEC, text=behind[0].strip() if behind else "")
 
 
+def _parse_ask(text: str) -> Command | None:
+    """Parse `ask` and a question, which is kept as it was written."""
+    _, *behind = text.strip().split(maxsplit=1)
+    return Command(word=Word.ASK, text=behind[0].strip()) if behind else None
+
+
 def _parse_relink(text: str) -> Command:
     """Parse `relink /srv/shop`, optionally with a session's id before the path. A path may contain spaces."""
     _, *behind = text.strip().split(maxsplit=1)
@@ -317,6 +324,7 @@ _FREE_TEXT_PARSERS: dict[str, Callable[[str], Command | None]] = {
     Word.USE: _parse_use,
     Word.REOPEN: _parse_reopen,
     Word.SPEC: _parse_spec,
+    Word.ASK: _parse_ask,
     Word.RELINK: _parse_relink,
 }
 """Commands whose text is kept as it was written."""

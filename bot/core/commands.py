@@ -145,6 +145,13 @@ _ROWS = (
         only_looks=True,
     ),
     CommandRow(
+        Word.ASK,
+        "ask a question",
+        "an answer about the code, the plan or the progress, with the places that prove it",
+        AnsweredBy.KNOWLEDGE,
+        like_talk=True,
+    ),
+    CommandRow(
         Word.CONTEXT,
         "context",
         "what was read of the repository, and why",

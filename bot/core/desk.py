@@ -96,7 +96,7 @@ class Desk:
             self._answers,
             self._live.session_in,
         )
-        self._knowledge = Knowledge(world, intents, self._commands.whisper)
+        self._knowledge = Knowledge(world, intents, self._commands.whisper, self._live.session_in)
         world.registrar.ended = self._knowledge.session_ended
         self._home_page = HomePage(world, gate, self._commands, self._live.sessions, intents)
         self._spec_command = self._specs()

@@ -207,6 +207,8 @@ class AnswersRead(Result):
     defaults: bool = False
     """The remaining questions take their defaults."""
     unclear: tuple[int, ...] = ()
+    reply: str = ""
+    """The answer to what was asked instead of answering."""
 
 
 class DocumentWritten(Result):
@@ -216,6 +218,14 @@ class DocumentWritten(Result):
     parallelism: int = 2
     score: int | None = None
     """The quality of the tasks, 0 to 100; `None` if nothing could judge it."""
+
+
+class ChoicesFound(Result):
+    """Planning found choices that only a person can make."""
+
+    kind: Literal["choices_found"] = "choices_found"
+    revision: int
+    questions: tuple[Question, ...]
 
 
 class PlanAnalysed(Result):
@@ -668,6 +678,7 @@ Event = Annotated[
     | TalkSummarised
     | WorkDescribed
     | DocumentWritten
+    | ChoicesFound
     | DocumentsCommitted
     | PlaceGranted
     | PlaceAwaited

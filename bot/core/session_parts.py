@@ -37,6 +37,8 @@ class SessionRequest(MutableModel):
     """The request was too vague to be understood; its one question is open."""
     questions_asked: bool = False
     """Whether the questions were put (there may be none)."""
+    rounds_while_planning: int = 0
+    """How often planning found choices that only a person could make."""
     dry_run: bool = False
     """Only the plan was asked for; it goes on when somebody says "run it"."""
     spec_only: bool = False

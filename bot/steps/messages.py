@@ -145,6 +145,7 @@ def questions(session: Session, decided: CardDecision | None = None) -> Show:
         card=QuestionsCard(
             key=_key_of("questions", revision(session) + planned),
             questions=session.intent.clarifications,
+            while_planning=session.request.rounds_while_planning > 0,
             decided=decided,
         )
     )

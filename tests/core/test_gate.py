@@ -20,7 +20,7 @@ NEEDS = {
     "start": """command-continue press-check_again open-check_again press-ship_again open-ship_again press-watch_again open-watch_again press-wait_longer open-wait_longer press-more open-more
         said-to-the-bot said-in-passing
         command-status command-sessions command-resume command-tasks command-usage command-info
-        command-logs command-help command-reopen command-decisions command-context
+        command-logs command-help command-reopen command-decisions command-context command-ask
         command-catchup command-inbox command-repo command-model command-verbosity command-tests command-setup visit
         command-branch command-branches press-show_branch open-show_branch
         command-spec press-spec open-spec press-reassign open-reassign
@@ -144,7 +144,15 @@ _BESIDE = frozenset(
 ANSWERED = (
     frozenset(
         f"command-{word}"
-        for word in (Word.HELP, Word.SESSIONS, Word.KEYS, Word.INBOX, Word.REPO, Word.MODEL)
+        for word in (
+            Word.HELP,
+            Word.SESSIONS,
+            Word.KEYS,
+            Word.INBOX,
+            Word.REPO,
+            Word.MODEL,
+            Word.ASK,
+        )
     )
     | {f"press-{Verb.SETTINGS}"}
     | _BESIDE
@@ -250,6 +258,14 @@ def told(stage: Stage) -> list[tuple[Thread, Person, str]]:
     return [(thread, to, card.model_dump_json()) for thread, to, card in stage.chat.whispered]
 
 
+def answers(stage: Stage) -> list[str]:
+    """What was answered, privately or where all in a thread may read it."""
+    shown = [
+        card for cards in stage.chat.threads.values() for key, card in cards if "answer:" in key
+    ]
+    return [text for _, _, text in told(stage)] + [card.model_dump_json() for card in shown]
+
+
 def records(stage: Stage, in_passing: bool) -> list[Record]:
     """What is kept; of talk in passing the session may know, but nothing follows from it."""
     found = [Record.model_validate_json(record) for record in stage.store.records.values()]
@@ -279,11 +295,11 @@ async def is_refused(stage: Stage, thread: Thread, event: FromPeople) -> None:
 async def is_taken(stage: Stage, thread: Thread, event: FromPeople) -> None:
     """It reaches the session, once; what is no session's business is answered, once."""
     assert stage.desk
-    kept, before = dict(stage.store.records), told(stage)
+    kept, before = dict(stage.store.records), answers(stage)
     for _ in range(2):
         assert await stage.desk.take(thread, event)
         await stage.settle()
-    answered = [text for _, _, text in told(stage)[len(before) :]]
+    answered = [text for text in answers(stage) if text not in before]
     assert not [text for text in answered if "You may not" in text]
     if isinstance(event, Visited):
         # shown on the bot's own page, and in no channel

@@ -20,7 +20,7 @@ from bot.core.forge import (
     ReviewNote,
 )
 from bot.core.git import Base, Removal, Scan
-from bot.core.intent import Risk, Vague
+from bot.core.intent import Question, Risk, Vague
 from bot.core.llm import Usage
 from bot.core.people import Earlier
 from bot.core.plan import Analysis, Document, DocumentKind, Finding, Policy, Severity
@@ -314,6 +314,10 @@ class Answers:
         )
 
     def _document(self, session: Session, order: actions.WriteDocument, m: Came) -> events.Event:
+        plan = order.document is DocumentKind.PLAN and not session.change
+        if plan and not session.request.rounds_while_planning and self.maybe(0.15):
+            asked = (Question(number=1, text=f"Or {self.number}?", default="no"),)
+            return events.ChoicesFound(**m, revision=order.revision, questions=asked)
         text = f"# {order.document} {self.number}"
         document = Document(
             kind=order.document, revision=order.revision, text=text, sha256=sha256(text)

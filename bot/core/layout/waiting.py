@@ -247,10 +247,13 @@ def questions(card: QuestionsCard) -> Sheet:
         footer = decided_by(card.decided) if card.decided else ""
         return Sheet(title="Questions, answered", body=body, footer=footer)
     some_answered = len(still_open) < len(card.questions)
+    title = _still_open(len(still_open)) if some_answered else "A few questions before I plan"
+    if card.while_planning:
+        title = f"While planning I found what only you can decide: {_still_open(len(still_open))}"
     choices = _defaults(card.key, still_open, some_answered=some_answered)
     words = "Or answer" if choices else "Please answer"
     return Sheet(
-        title=_still_open(len(still_open)) if some_answered else "A few questions before I plan",
+        title=title,
         tone=Tone.NEEDS_YOU,
         body=body,
         choices=choices,

@@ -31,6 +31,7 @@ from bot.steps.prompt_data import (
     question_data,
     waiting_words,
 )
+from bot.steps.talk.evidence import NO_EVIDENCE, Evidence, evidence_for
 
 MAX_QUESTIONS = 5
 MAX_PARTS = 6
@@ -105,10 +106,7 @@ class RequestUnderstanding(ModelReply):
         if self.vague:
             return (fixed_question(self.vague, language_of(session.intent.body)),)
         first = len(session.intent.clarifications) + 1
-        return tuple(
-            Question(number=n, text=q.text, why=q.why, options=_options(q), default=q.default)
-            for n, q in enumerate(self.questions[:MAX_QUESTIONS], first)
-        )
+        return numbered_questions(self.questions[:MAX_QUESTIONS], first)
 
 
 class GivenAnswer(ModelReply):
@@ -120,6 +118,8 @@ class GivenAnswers(ModelReply):
     answers: list[GivenAnswer]
     defaults: bool = False
     unclear: list[str] = Field(default_factory=list[str])
+    reply: ReplyText = ""
+    """The answer to what somebody asked instead of answering."""
 
 
 class AnswersFound(Fact):
@@ -128,6 +128,7 @@ class AnswersFound(Fact):
     found: dict[int, str] = Field(default_factory=dict[int, str])
     defaults: bool = False
     unclear: tuple[int, ...] = ()
+    reply: str = ""
 
 
 @dataclass(frozen=True)
@@ -248,14 +249,20 @@ class AnswersPrompt(
 
     session: Session
     words: Words
+    evidence: Evidence = NO_EVIDENCE
 
     @classmethod
     async def about(cls, world: World, session: Session, order: ReadAnswers) -> Self:
-        return cls(session, waiting_words(session, order.words_id))
+        words = waiting_words(session, order.words_id)
+        return cls(session, words, await evidence_for(world, session, words.text))
+
+    def looker(self) -> Looker | None:
+        return self.evidence.looker
 
     def data(self) -> dict[str, object]:
-        asked = open_questions(self.session)
-        data = question_data(self.session, "answers", questions=asked, said=self.words.text)
+        asked, looks = open_questions(self.session), self.evidence.looker is not None
+        more = {"questions": asked, "said": self.words.text, "code": self.evidence.code}
+        data = question_data(self.session, "answers", looks=looks, **more)
         data.pop("open_questions")
         return data
 
@@ -269,10 +276,15 @@ class AnswersPrompt(
         unclear = tuple(
             q.number for q in questions if q.decision in open_ids and q.number not in found
         )
-        return AnswersFound(found=found, defaults=given.defaults, unclear=unclear)
+        return AnswersFound(
+            found=found, defaults=given.defaults, unclear=unclear, reply=given.reply
+        )
 
     def fallback(self) -> AnswersFound:
         return AnswersFound(unclear=tuple(q.number for q in self.session.intent.open_questions))
+
+    def prose(self, found: AnswersFound) -> str:
+        return found.reply
 
     async def event(self, world: World, found: AnswersFound, fields: ResultFields) -> AnswersRead:
         return AnswersRead(
@@ -281,6 +293,7 @@ class AnswersPrompt(
             found=found.found,
             defaults=found.defaults,
             unclear=found.unclear,
+            reply=await self.evidence.checked(found.reply),
         )
 
 
@@ -293,6 +306,13 @@ def _option(question: Question, answer: str) -> str:
     """Return the offered option that the answer matches, or else the answer itself."""
     same = (option for option in question.options if option.casefold() == answer.casefold())
     return next(same, answer)
+
+
+def numbered_questions(asked: Sequence[AskedQuestion], first: int) -> tuple[Question, ...]:
+    return tuple(
+        Question(number=n, text=q.text, why=q.why, options=_options(q), default=q.default)
+        for n, q in enumerate(asked, first)
+    )
 
 
 def _options(question: AskedQuestion) -> tuple[str, ...]:

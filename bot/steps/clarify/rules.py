@@ -14,6 +14,7 @@ from bot.core.actions import Deed
 from bot.core.choices import Verb
 from bot.core.events import (
     AnswersRead,
+    ChoicesFound,
     Event,
     FromPerson,
     OrderFailed,
@@ -24,6 +25,7 @@ from bot.core.events import (
 from bot.core.intent import Intent, Question
 from bot.core.people import Person
 from bot.core.session import Session, Speaker
+from bot.core.sheets import Text
 from bot.core.states import Phase
 from bot.steps import messages, plan
 from bot.steps.intents import rules as intents
@@ -124,6 +126,20 @@ def begin(session: Session, at: AwareDatetime) -> Iterator[Deed]:
     yield messages.questions(session)
 
 
+def ask_while_planning(session: Session, event: ChoicesFound) -> Iterator[Deed]:
+    """Ask what planning found, numbered after what was asked before. The plan is written anew with the answers."""
+    session.request.rounds_while_planning += 1
+    settled = session.intent.clarifications
+    asked = tuple(
+        question.model_copy(update={"number": number})
+        for number, question in enumerate(event.questions, len(settled) + 1)
+    )
+    session.intent = session.intent.model_copy(update={"clarifications": (*settled, *asked)})
+    session.say(Speaker.ASSISTANT, "\n".join(map(_question_text, asked)), event.at)
+    session.enter(Phase.CLARIFYING)
+    yield messages.questions(session)
+
+
 def _question_text(question: Question) -> str:
     default = f" (default: {question.default})" if question.default else ""
     return f"{question.decision} {question.text}{default}"
@@ -207,11 +223,15 @@ def _read(session: Session, event: AnswersRead) -> Iterator[Deed]:
         return
     wanted = {question.number for question in session.intent.open_questions}
     found = {number: text for number, text in event.found.items() if number in wanted and text}
+    if event.reply:
+        session.say(Speaker.ASSISTANT, event.reply, event.at)
+        yield messages.answer_card(f"reply:{words.id}", f"To {words.by}", Text(text=event.reply))
     if not found and not event.defaults:
-        yield messages.whisper_to(words.by, words.id, UNCLEAR)
+        if not event.reply:
+            yield messages.whisper_to(words.by, words.id, UNCLEAR)
         return
     unclear = sorted(wanted & set(event.unclear) - set(found))
-    if unclear and not event.defaults:
+    if unclear and not event.defaults and not event.reply:
         names = ", ".join(f"D{number}" for number in unclear)
         yield messages.whisper_to(
             words.by, words.id, f"I cannot tell what {names} shall be; it stays open."

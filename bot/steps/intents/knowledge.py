@@ -1,4 +1,4 @@
-"""Reflection proposes intents from recorded observations; an audit lists intents and observations that are out of date."""
+"""Work that is done beside sessions: questions are answered, reflection proposes intents from recorded observations; an audit lists intents and observations that are out of date."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from bot.core.commands import AnsweredBy, words_answered_by
 from bot.core.errors import PortError
 from bot.core.events import Commanded, FromPerson
 from bot.core.intent import Intent, Source
+from bot.core.llm import context_tokens, token_budget
 from bot.core.naming import slug
 from bot.core.people import Person, Thread
 from bot.core.projections.registry import (
@@ -27,13 +28,17 @@ from bot.core.projections.registry import (
 from bot.core.session import Session
 from bot.core.sheets import Bullets, Element, Text, Tone
 from bot.core.states import IntentStatus
-from bot.core.text import counted
+from bot.core.text import counted, sentences
 from bot.core.world import World
 from bot.ports import Registry
-from bot.steps.asking import Prompt, ask
+from bot.steps.asking import Prompt, ask, session_tokens
+from bot.steps.chat import chat_of
 from bot.steps.intents.questions import MOST_READ, EstimatePrompt, Proposal, ReflectPrompt
 from bot.steps.intents.rules import button_about
 from bot.steps.intents.work import NOT_KEPT, Intents
+from bot.steps.looking import Looker
+from bot.steps.talk.evidence import Evidence, code_about, evidence_for
+from bot.steps.talk.questions import AskPrompt
 
 log = logging.getLogger("bot.knowledge")
 T = TypeVar("T")
@@ -49,11 +54,15 @@ WhisperCall = Callable[[Thread, Person, AnswerCard], Awaitable[object]]
 
 @dataclass(frozen=True)
 class Knowledge:
-    """Runs reflection, audit and estimates in the background. The owner must close it. `whisper` tells one person."""
+    """Runs reflection, audit and estimates, and answers questions, in the background. The owner must close it.
+
+    `whisper` tells one person; `session_in` returns a thread's session.
+    """
 
     world: World
     intents: Intents
     whisper: WhisperCall
+    session_in: Callable[[Thread], Session | None]
     _at_work: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
     _alone: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Two reflections at once would propose the same twice."""
@@ -66,6 +75,9 @@ class Knowledge:
 
     def answer(self, thread: Thread, event: Commanded) -> AnswerCard | None:
         """Start the work and return an immediate answer, or `None` if the answer follows later."""
+        if event.command.word is Word.ASK:
+            self._begin(self._answer_question(thread, event))
+            return None
         if self.world.registrar.registry is None:
             return AnswerCard(key=f"answer:{event.id}", title=NOT_KEPT)
         work = self._reflected if event.command.word is Word.REFLECT else self._audited
@@ -129,6 +141,40 @@ class Knowledge:
             card = AnswerCard(key=key, title=problem.reason, tone=Tone.FAILURE, body=body)
         if card is not None and not (quiet and card.tone is Tone.PLAIN):
             await self.whisper(thread, to, card.model_copy(update={"key": key}))
+
+    async def _answer_question(self, thread: Thread, event: Commanded) -> None:
+        """Answer a question where everybody in the thread can read it."""
+        question = event.command.text
+        chat, key = chat_of(self.world, thread.platform), f"answer:{event.id}"
+        try:
+            body = Text(text=await self._reply(thread, question))
+            card = AnswerCard(key=key, title=f"To {event.by}", body=(body,))
+        except PortError as problem:
+            told = sentences(f"I cannot answer that now: {problem.reason}", problem.remedy)
+            card = AnswerCard(key=key, title=told, tone=Tone.FAILURE)
+        await chat.show(thread, self.world.masker.mask_model(card))
+
+    async def _reply(self, thread: Thread, question: str) -> str:
+        session = self.session_in(thread)
+        if session:
+            evidence, tokens = (
+                await evidence_for(self.world, session, question),
+                session_tokens(session),
+            )
+        else:
+            window = await self.world.rules.context_window()
+            evidence, tokens = await self._code(thread, question, window), token_budget(window)
+        found, usage = await ask(self.world.llm, AskPrompt(question, evidence, session), tokens)
+        self.world.beside.add(usage)
+        return await evidence.checked(found)
+
+    async def _code(self, thread: Thread, question: str, window: int) -> Evidence:
+        """Return the evidence for a question outside of any session: the repository of the channel as it is checked out."""
+        path = await self.intents.repository(thread)
+        commit = (await self.world.repository.checkout(path)).commit
+        tokens = context_tokens(window)
+        looker = Looker(self.world.repository, path, commit, tokens)
+        return Evidence(looker=looker, code=await code_about(looker, question, tokens))
 
     async def _estimate(self, repository: str, unknown: list[FiledIntent]) -> None:
         registry = self.world.registrar.required()

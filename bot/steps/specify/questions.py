@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import islice
-from typing import Literal, Self
+from typing import Generic, Literal, Self, TypeVar
 
 from pydantic import Field, field_validator
 
@@ -17,7 +17,7 @@ from bot.core.actions import AnalysePlan
 from bot.core.approval import forecast
 from bot.core.events import PlanAnalysed
 from bot.core.facts import Fact
-from bot.core.intent import Risk
+from bot.core.intent import Question, Risk
 from bot.core.llm import Usage
 from bot.core.plan import Analysis, DocumentKind, Finding, Policy, RequirementCoverage, Severity
 from bot.core.session import Session
@@ -35,9 +35,11 @@ from bot.steps.asking import (
     ResultFields,
     SessionPrompt,
     ask,
+    json_parser,
     session_tokens,
     without_code_fence,
 )
+from bot.steps.clarify.questions import AskedQuestion, numbered_questions
 from bot.steps.looking import Looker
 from bot.steps.prompt_data import (
     Sentence,
@@ -56,6 +58,10 @@ from bot.steps.specify.breakdown import break_down, render_tasks_md, spec_text
 
 MAX_FINDINGS = 50
 MOST_HISTORY = 20
+MOST_ROUNDS = 1
+"""Rounds of questions that planning may begin."""
+MOST_CHOICES = 3
+"""Questions in such a round."""
 MOST_UNPROVEN = 5
 """Wrong citations that are shown of each document."""
 LONGEST_DOCUMENT = 100_000
@@ -68,6 +74,7 @@ _LETTERS = {
     "coverage": "E",
     "inconsistency": "I",
 }
+D = TypeVar("D")
 _UNSETTLED = re.compile(r"\[\s*NEEDS CLARIFICATION", re.IGNORECASE)
 
 
@@ -101,7 +108,9 @@ class SeenFindings(ModelReply):
 
 
 class WrittenDocument(Fact):
-    text: str
+    text: str = ""
+    choices: tuple[Question, ...] = ()
+    """What a person must decide before the plan can be written; then there is no text."""
     drafts: tuple[TaskDraft, ...] = ()
     parallelism: int = 1
     score: int | None = None
@@ -111,7 +120,10 @@ class WrittenDocument(Fact):
 async def draft_document(
     llm: Llm, session: Session, kind: DocumentKind, today: date, looker: Looker | None = None
 ) -> tuple[WrittenDocument, Usage]:
-    """Write one of the three documents from the request, the decisions, and the preceding documents."""
+    """Write one of the three documents from the request, the decisions, and the preceding documents.
+
+    The plan may need decisions first.
+    """
     match kind:
         case DocumentKind.SPEC:
             specify = SpecifyPrompt(session, today, looker)
@@ -119,8 +131,10 @@ async def draft_document(
             return WrittenDocument(text=_with_decisions(session, text, today)), usage
         case DocumentKind.PLAN:
             planning = PlanPrompt(session, today, looker)
-            text, usage = await ask(llm, planning, session_tokens(session))
-            return WrittenDocument(text=text), usage
+            plan, usage = await ask(llm, planning, session_tokens(session))
+            if isinstance(plan, OpenChoices):
+                return WrittenDocument(choices=plan.as_questions()), usage
+            return WrittenDocument(text=plan), usage
         case DocumentKind.TASKS:
             graded, usage = await break_down(llm, session, looker)
             found = graded.breakdown
@@ -133,8 +147,17 @@ async def draft_document(
             return written, usage
 
 
+class OpenChoices(ModelReply):
+    """What the plan depends on and only a person can decide."""
+
+    questions: list[AskedQuestion] = Field(min_length=1)
+
+    def as_questions(self) -> tuple[Question, ...]:
+        return numbered_questions(self.questions[:MOST_CHOICES], 1)
+
+
 @dataclass(frozen=True)
-class _DocumentPrompt(Prompt[str]):
+class _DocumentPrompt(Prompt[D], Generic[D]):
     """A question whose reply is the document itself."""
 
     session: Session
@@ -144,8 +167,9 @@ class _DocumentPrompt(Prompt[str]):
     def looker(self) -> Looker | None:
         return self.repository
 
-    async def complaint(self, found: str) -> str:
-        return "; ".join(await self.repository.doubts(found)) if self.repository else ""
+    async def complaint(self, found: D) -> str:
+        text = found if isinstance(found, str) else ""
+        return "; ".join(await self.repository.doubts(text)) if self.repository else ""
 
     def data(self) -> dict[str, object]:
         spec = self.session.plan.spec
@@ -168,7 +192,7 @@ class _DocumentPrompt(Prompt[str]):
     def missing(self, markdown: str) -> list[str]:
         """Return what such a document must contain and this one lacks."""
 
-    def read(self, text: str) -> str:
+    def read_document(self, text: str) -> str:
         markdown = without_code_fence(text)
         if len(markdown) > LONGEST_DOCUMENT:
             raise ValueError(
@@ -178,11 +202,14 @@ class _DocumentPrompt(Prompt[str]):
             raise ValueError("missing: " + "; ".join(missing))
         return markdown.rstrip() + "\n"
 
-    def prose(self, found: str) -> str:
-        return found
+    def prose(self, found: D) -> str:
+        return found if isinstance(found, str) else ""
 
 
-class SpecifyPrompt(_DocumentPrompt, name="specify"):
+class SpecifyPrompt(_DocumentPrompt[str], name="specify"):
+    def read(self, text: str) -> str:
+        return self.read_document(text)
+
     def missing(self, markdown: str) -> list[str]:
         """What is still open becomes an assumption; a mark is left only where the request itself speaks of such marks."""
         body = self.session.intent.body
@@ -194,7 +221,28 @@ class SpecifyPrompt(_DocumentPrompt, name="specify"):
         return plain_spec(self.session)
 
 
-class PlanPrompt(_DocumentPrompt, name="plan"):
+class PlanPrompt(_DocumentPrompt[str | OpenChoices], name="plan"):
+    """Asks for the plan, or for what a person must decide before there can be one."""
+
+    @property
+    def may_ask(self) -> bool:
+        request = self.session.request
+        people = not (request.unattended or pending_change(self.session))
+        return people and request.rounds_while_planning < MOST_ROUNDS
+
+    def data(self) -> dict[str, object]:
+        return {**super().data(), "may_ask": self.may_ask}
+
+    def read(self, text: str) -> str | OpenChoices:
+        if self.may_ask and without_code_fence(text).startswith("{"):
+            return json_parser(OpenChoices, text)
+        return self.read_document(text)
+
+    def prose(self, found: str | OpenChoices) -> str:
+        if isinstance(found, str):
+            return found
+        return "\n".join(text for one in found.questions for text in (one.text, one.why))
+
     def missing(self, markdown: str) -> list[str]:
         return spec.check_plan(markdown)
 

@@ -18,6 +18,7 @@ from bot.core.actions import (
 from bot.core.cards import DocumentCard
 from bot.core.events import (
     BaseSeen,
+    ChoicesFound,
     DocumentsCommitted,
     DocumentWritten,
     Event,
@@ -37,6 +38,7 @@ from bot.core.task import Task, drafts_of, task_from
 from bot.steps import messages, plan
 from bot.steps.approve import rules as approve
 from bot.steps.blocked import troubles
+from bot.steps.clarify import rules as clarify
 from bot.steps.talk import rules as talk
 from bot.steps.verify import test_command
 
@@ -50,6 +52,8 @@ def decide(session: Session, event: Event) -> Iterator[Deed]:  # noqa: C901 - on
             test_command.take_scan(session, scan)
         case DocumentWritten() if _is_current(session, event):
             _take_document(session, event)
+        case ChoicesFound() if session.plan.spec and event.revision == messages.revision(session):
+            yield from clarify.ask_while_planning(session, event)
         case PlanAnalysed() if _is_current(session, event):
             yield from _analysed(session, event)
         case DocumentsCommitted() if session.plan.spec:

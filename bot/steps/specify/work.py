@@ -5,7 +5,7 @@ from __future__ import annotations
 from bot.core.actions import CommitDocuments, WriteDocument
 from bot.core.approval import sha256
 from bot.core.errors import Refused
-from bot.core.events import DocumentsCommitted, DocumentWritten
+from bot.core.events import ChoicesFound, DocumentsCommitted, DocumentWritten
 from bot.core.plan import Document, DocumentKind
 from bot.core.session import Session
 from bot.core.task import Workspace
@@ -19,19 +19,31 @@ MOST_HISTORY = 20
 
 
 @performs(WriteDocument)
-async def write_document(world: World, session: Session, order: WriteDocument) -> DocumentWritten:
+async def write_document(
+    world: World, session: Session, order: WriteDocument
+) -> DocumentWritten | ChoicesFound:
     today = world.clock.now().date()
     looker = Looker.of(world, session)
     written, usage = await questions.draft_document(
         world.llm, session, order.document, today, looker
     )
+    looks = tuple(looker.seen) if looker else ()
+    if written.choices:
+        return ChoicesFound(
+            **world.mark(),
+            answers=order.key,
+            usage=usage,
+            looks=looks,
+            revision=order.revision,
+            questions=written.choices,
+        )
     # people approve the digest of this text, so it is masked before the digest is computed
     text = world.masker.mask(written.text)
     return DocumentWritten(
         **world.mark(),
         answers=order.key,
         usage=usage,
-        looks=tuple(looker.seen) if looker else (),
+        looks=looks,
         document=Document(
             kind=order.document, revision=order.revision, text=text, sha256=sha256(text)
         ),

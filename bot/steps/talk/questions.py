@@ -14,20 +14,25 @@ from bot.core.events import ContinuationJudged, TalkSummarised, WordsJudged
 from bot.core.session import Message, Session, Speaker
 from bot.core.states import Status, TaskState
 from bot.core.talk import WordKind, Words
-from bot.core.text import cut
+from bot.core.text import cut, language_of
 from bot.core.world import World
-from bot.steps.asking import ModelReply, ResultFields, SessionPrompt, json_parser
+from bot.steps.asking import ModelReply, Prompt, ResultFields, SessionPrompt, json_parser
+from bot.steps.looking import Looker
 from bot.steps.prompt_data import (
     LAST_MESSAGES,
     LONGEST_REPLY,
+    ReplyText,
     Sentence,
     common_data,
     document_excerpts,
     message_data,
+    open_questions,
+    task_plans,
     task_states,
     token_share,
     waiting_words,
 )
+from bot.steps.talk.evidence import NO_EVIDENCE, Evidence, evidence_for
 
 LONGEST_SUMMARY = 4000
 
@@ -63,14 +68,20 @@ class WordsPrompt(
 
     session: Session
     words: Words
+    evidence: Evidence = NO_EVIDENCE
 
     @classmethod
     async def about(cls, world: World, session: Session, order: JudgeWords) -> Self:
-        return cls(session, waiting_words(session, order.words_id))
+        words = waiting_words(session, order.words_id)
+        return cls(session, words, await evidence_for(world, session, words.text))
+
+    def looker(self) -> Looker | None:
+        return self.evidence.looker
 
     def data(self) -> dict[str, object]:
         session, words = self.session, self.words
         return common_data(session, words.text) | {
+            **self.evidence.data(),
             "said": words.text,
             "by": str(words.by),
             "phase": session.phase.value,
@@ -97,7 +108,7 @@ class WordsPrompt(
             **fields,
             words_id=self.words.id,
             what=found.kind,
-            reply=found.reply,
+            reply=await self.evidence.checked(found.reply),
             reason=found.reason,
         )
 
@@ -113,14 +124,20 @@ class ContinuePrompt(
 
     session: Session
     words: Words
+    evidence: Evidence = NO_EVIDENCE
 
     @classmethod
     async def about(cls, world: World, session: Session, order: JudgeContinuation) -> Self:
-        return cls(session, waiting_words(session, order.words_id))
+        words = waiting_words(session, order.words_id)
+        return cls(session, words, await evidence_for(world, session, words.text))
+
+    def looker(self) -> Looker | None:
+        return self.evidence.looker
 
     def data(self) -> dict[str, object]:
         session, words = self.session, self.words
         return common_data(session, words.text) | {
+            **self.evidence.data(),
             "said": words.text,
             "by": str(words.by),
             "may_continue": self._may_continue,
@@ -156,8 +173,51 @@ class ContinuePrompt(
             words_id=self.words.id,
             what=found.verdict,
             reason=found.reason,
-            reply=found.reply,
+            reply=await self.evidence.checked(found.reply),
         )
+
+
+class AskReply(ModelReply):
+    reply: ReplyText = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class AskPrompt(Prompt[str], name="ask", reply=AskReply):
+    """A question about code, plan or progress, asked with the command `ask`; there may be no session."""
+
+    question: str
+    evidence: Evidence
+    session: Session | None = None
+
+    def looker(self) -> Looker | None:
+        return self.evidence.looker
+
+    def data(self) -> dict[str, object]:
+        session = self.session
+        standing = _standing_data(session) if session else {}
+        language = language_of(self.question)
+        data = {"question": self.question, "language": language, "session": standing}
+        return data | self.evidence.data()
+
+    def read(self, text: str) -> str:
+        return json_parser(AskReply, text).reply
+
+    def fallback(self) -> str:
+        return "I do not know."
+
+    def prose(self, found: str) -> str:
+        return found
+
+
+def _standing_data(session: Session) -> dict[str, object]:
+    return common_data(session) | {
+        "phase": session.phase.value,
+        "tasks": task_plans(session, session.tasks, token_share(session, 6)),
+        "progress": task_states(session.tasks),
+        "documents": document_excerpts(session, token_share(session, 6)),
+        "open_questions": open_questions(session),
+        "conversation": _last_messages(session),
+    }
 
 
 def _last_messages(session: Session) -> list[dict[str, object]]:

@@ -11,6 +11,7 @@ import pytest
 from bot.core.actions import AnalysePlan, FindQuestions, LookAtBase, ReadAnswers, WriteDocument
 from bot.core.approval import sha256
 from bot.core.errors import Refused, Unavailable
+from bot.core.events import DocumentWritten
 from bot.core.intent import Intent, Risk, Source, Vague
 from bot.core.masking import Masker
 from bot.core.people import Destination, Earlier, Person, Thread
@@ -206,6 +207,7 @@ async def test_a_document_is_masked_before_its_hash_is_taken(bench: Bench) -> No
     bench.llm.then(SPEC.replace("One currency.", HIDDEN))
     order = WriteDocument(document=DocumentKind.SPEC, revision=3)
     event = await specify.write_document(bench.world, surveyed(), order)
+    assert isinstance(event, DocumentWritten)
     assert HIDDEN not in event.document.text
     assert event.document.sha256 == sha256(event.document.text)
     assert (event.document.revision, event.answers) == (3, order.key)
