@@ -13,18 +13,22 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
+import pytest
+
 from bot.core.cards import AnswerCard
 from bot.core.choices import Choice, Verb
 from bot.core.errors import PortError
 from bot.core.events import Commanded, FromPeople, Pressed, Said
 from bot.core.people import Thread
 from bot.ports import Chat
+from tests.faults.figures import every_day
 from tests.stories.fatal import FatalWay, When
 
 KEEP, HELP = "Keep it", "I repeat what I hear"
 AGAIN = 0.05
-MOST = 80
-"""Steps; no talk has so many."""
+MOST, STRIDE = 80, 3
+"""Steps; no talk has so many. In between it dies by `make faults`."""
+at_steps = pytest.mark.parametrize("first", every_day([1], range(2, STRIDE + 1)))
 Open = Callable[[Path], AbstractAsyncContextManager[Chat]]
 """The chat on a folder."""
 
