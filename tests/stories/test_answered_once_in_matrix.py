@@ -42,7 +42,7 @@ class Size:
     """In which everything is answered once nobody dies any more."""
 
 
-SMALL, WHOLE = Size(9, 3, 1, 60), Size(60, 15, 3, 120)
+SMALL, WHOLE = Size(9, 3, 1, 120), Size(60, 15, 3, 240)
 SIZE = WHOLE if os.environ.get("GWT_BOT_TEST_DEATHS") == "all" else SMALL
 ROOMS = {"encrypted": True, **({"plain": False} if SIZE is WHOLE else {})}
 
@@ -108,7 +108,7 @@ async def in_a_room(
         yield Scene(homeserver, way, bot, anna)
 
 
-@pytest.mark.timeout(120 + 60 * SIZE.deaths)
+@pytest.mark.timeout(600 + 60 * SIZE.deaths)
 @pytest.mark.parametrize("encrypted", ROOMS.values(), ids=ROOMS)
 async def test_each_word_is_answered_once_whoever_dies_meanwhile(
     tmp_path: Path, homeserver: Homeserver, people: People, encrypted: bool

@@ -15,6 +15,7 @@ from tests.stories.matrix_person import MatrixPerson
 from tests.stories.serving import Serving, in_matrix, serving
 
 pytestmark = [
+    pytest.mark.faults,
     pytest.mark.tmux,
     pytest.mark.slow,
     pytest.mark.covers("O-MATRIX-5"),

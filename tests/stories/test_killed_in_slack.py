@@ -13,7 +13,7 @@ from tests.stories.fatal import FatalWay, When
 from tests.stories.serving import PATIENCE, Serving, in_slack, serving
 from tests.stories.slack_crowd import Crowd
 
-pytestmark = [pytest.mark.tmux, pytest.mark.slow]
+pytestmark = [pytest.mark.faults, pytest.mark.tmux, pytest.mark.slow]
 KILLS, THREADS = 10, 3
 FARTHEST = 10
 """Calls that a bot that listens may still make."""
