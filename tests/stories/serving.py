@@ -170,7 +170,7 @@ class Serving:
     async def until(self, seen: Callable[[], object]) -> None:
         async with asyncio.timeout(PATIENCE):
             while not seen():  # noqa: ASYNC110 - another process changes it
-                await asyncio.sleep(0.1)
+                await asyncio.sleep(0.2)
 
     def git(self, *arguments: str) -> str:
         done = subprocess.run(

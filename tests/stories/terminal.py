@@ -15,7 +15,8 @@ from typing import Self
 from uuid import uuid4
 
 PATIENCE = 120.0
-LOOK_EVERY = 0.05
+LOOK_EVERY = 0.2
+"""Each look is a process of tmux."""
 LINES_KEPT = "5000"
 
 

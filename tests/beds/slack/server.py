@@ -165,12 +165,12 @@ class SlackBed(Sharing, Screen, Commands):
         assert not lost, f"never acked: {lost}"
 
     async def until(self, seen: Callable[[], object], seconds: float = 120) -> None:
-        """Wait until what stands in Slack is as wanted."""
+        """Wait until what stands in Slack is as wanted: in a whole story ever more seldom, since to look takes long as well."""
+        pause = 0.01
         async with asyncio.timeout(seconds):
-            while True:
-                if seen():
-                    return
-                await asyncio.sleep(0.01)
+            while not seen():
+                await asyncio.sleep(pause)
+                pause = min(1.2 * pause, 0.2)
 
     async def _respond(self, request: web.Request) -> web.Response:
         return await respond(self.world, request)

@@ -15,7 +15,7 @@ from tests.stories.serving import BreakableModel, Hold, Serving
 
 PATIENCE = 120.0
 """Seconds anything may take on a busy machine."""
-LOOK_EVERY = 0.1
+LOOK_EVERY = 0.2
 
 
 class Talker(Protocol):
