@@ -6,6 +6,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+OWN_FOLDER = "specs/"
+"""Where the documents themselves are written."""
 MOST_CHECKED = 100
 """Paths, and names, that are looked up for one document."""
 _SUFFIX = (
@@ -56,14 +58,22 @@ def references_in(markdown: str, *, lines_only: bool = False) -> References:
     `lines_only`: only what is cited with a line, for a document whose other paths may be those of files to be made.
     """
     lines = markdown.splitlines()
-    # a bare name such as `views.py` may be any file of that name
-    found = [one for line in lines for one in _paths(line) if one.first or "/" in one.path]
+    named = [one for line in lines for one in _paths(line)]
+    # a bare name such as `views.py` may be any file of that name, and the bot's own folder is not there yet
+    found = [
+        one
+        for one in named
+        if (one.first or "/" in one.path) and not one.path.startswith(OWN_FOLDER)
+    ]
     if lines_only:
         return References(
             tuple([*dict.fromkeys(one for one in found if one.first)][:MOST_CHECKED]), ()
         )
-    new = {one.path for one in found if one.new}
-    kept = dict.fromkeys(one for one in found if one.path not in new or one.first)
+    # in a drawn tree a new file stands without its folder
+    new = {one.path for one in named if one.new}
+    kept = dict.fromkeys(
+        one for one in found if one.first or not {one.path, one.path.rpartition("/")[2]} & new
+    )
     # a plan names much that does not exist yet: a name is held to exist where it stands beside a line of code
     placed = (
         line for line in lines if not _NEW.search(line) and any(p.first for p in _paths(line))

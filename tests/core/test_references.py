@@ -23,6 +23,8 @@ def wrong(text: str) -> list[str]:
         "Look at shop/discounts.py:1-3, README.md:1 and web/app.tsx.",
         "`shop/coupons.py` (new) holds them; tests go to `shop/coupons.py`.",
         "`shop/割引.py` を新規作成する",
+        "`shop/coupons.py` holds them\nshop/\n├── coupons.py    new",
+        "See specs/SPEC-1/spec.md.",
         "See https://example.org/docs/guide.html and https://example.org/a/b.py:90 for more.",
         "Any `views.py` may do, and/or v1.2, e.g. 3/4 of it, node.js, example.com.",
         "`apply_discount` calls `OrderTotal`; a new helper `half_price()` is added.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from itertools import product
 from typing import Any
 
 import pytest
@@ -15,13 +16,14 @@ from bot.core.errors import PortError, Unavailable
 from bot.core.events import Commanded
 from bot.core.layout import lay_out
 from bot.core.people import Thread
+from bot.core.session import Session
 from bot.core.sheets import markdown
 from bot.core.states import Phase
 from tests.fakes.chat import THREAD
 from tests.fakes.llm import Call
 from tests.fakes.repository import FakeRepository
 from tests.fakes.worktrees import FakeWorktrees
-from tests.stories.stage import PLAN, Stage, draft
+from tests.stories.stage import PLAN, Fate, Stage, draft
 
 CODE = {"shop/discounts.py": "def apply_discount(order):\n    return order\n"}
 LOOK = '{"look": [{"tool": "read", "path": "shop/discounts.py"}]}'
@@ -33,8 +35,8 @@ ELSEWHERE = Thread(platform=THREAD.platform, workspace=THREAD.workspace, channel
 class Asked(Stage):
     """Its model answers a step with what the test has written down for it, in order, and else as always."""
 
-    def __init__(self) -> None:
-        super().__init__(drafts=[draft("T001", "Codes")])
+    def __init__(self, fate: Fate | None = None) -> None:
+        super().__init__(fate, drafts=[draft("T001", "Codes")])
         self.repository = FakeRepository(files=CODE)
         self.worktrees = FakeWorktrees(self.repository)
         self.lines: dict[str, list[str]] = {}
@@ -192,3 +194,48 @@ async def test_the_bot_may_die_while_planning_asks(stage: Asked) -> None:
     assert stage.session().phase is Phase.APPROVING
     cards = [one for one in stage.chat.cards() if isinstance(one, QuestionsCard)]
     assert len(cards) == 1
+
+
+class Curious(Asked):
+    """Its model looks twice before it plans, whatever was said before: a bot that died asks from the beginning."""
+
+    def model(self, call: Call) -> str:
+        if call.system.startswith("# plan\n") and len(call.turns) < 2:
+            return LOOK if not call.turns else LOOK.replace("read", "outline")
+        if call.system.startswith("# clarify\n"):
+            return '{"title": "Add discounts", "questions": []}'
+        return super().model(call)
+
+
+class Told(Fate):
+    """A fate that tells the calls of the ports by their numbers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: dict[int, str] = {}
+
+    def strike(self, life: int, when: str, name: str) -> None:
+        super().strike(life, when, name)
+        self.names[self.calls] = name
+
+
+async def planned_under(fate: Fate) -> Session:
+    stage = Curious(fate)
+    await stage.open()
+    try:
+        await stage.says("Add discounts")
+        return stage.session()
+    finally:
+        await stage.close()
+
+
+async def test_a_bot_that_dies_in_any_round_of_looking_plans_the_same() -> None:
+    told = Told()
+    wanted = await planned_under(told)
+    moments = [number for number, name in told.names.items() if name in ("look", "complete")]
+    assert [*told.names.values()].count("look") == 2
+    for moment, when in product(moments, ("before", "after")):
+        session = await planned_under(Fate((moment, when)))
+        assert session.phase is Phase.APPROVING
+        assert session.plan.documents == wanted.plan.documents
+        assert session.repository.looks == wanted.repository.looks

@@ -306,6 +306,7 @@ async def _unproven(world: World, session: Session) -> list[SeenFinding]:
     if looker is None:
         return []
     documents = current_documents(session)
+    to_be_made = {f"there is no file {path}" for task in _tasks(session) for path in task.files}
     found: list[SeenFinding] = []
     for kind in DocumentKind:
         tasks = kind is DocumentKind.TASKS
@@ -318,7 +319,7 @@ async def _unproven(world: World, session: Session) -> list[SeenFinding]:
                 summary=f"Unproven: {problem}.",
                 recommendation="",
             )
-            for problem in wrong[:MOST_UNPROVEN]
+            for problem in [one for one in wrong if one not in to_be_made][:MOST_UNPROVEN]
         ]
     return found
 
