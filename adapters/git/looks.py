@@ -152,7 +152,7 @@ class Looks:
                 "--no-ext-diff",
                 "--no-textconv",
             ),
-            *("--format=%h %as %s", "--date-order", *about, self._commit),
+            *("--format=%h %as %s", *about, self._commit),
             *(("--", look.path) if look.path else ()),
             at=self._place,
         )
