@@ -11,6 +11,7 @@ from pydantic import Field
 
 from bot.core.citations import CitedFiles
 from bot.core.diff_parts import (
+    ChangedText,
     DividedPatch,
     changed_texts,
     divide_patch,
@@ -86,6 +87,8 @@ class PatchReading:
     let_pass: frozenset[str] = frozenset()
     """What nobody was shown and a person has accepted."""
     divided: DividedPatch | None = None
+    texts: Mapping[str, ChangedText] | None = None
+    """The lines that the patch shows of each file; known once it is divided."""
     findings: tuple[FoundReply, ...] | None = None
     """What was found part by part, checked. None: the patch is shown itself."""
     problems: tuple[str, ...] = ()
@@ -104,7 +107,7 @@ class PatchReading:
             return self
         room = diff_room(self.session, name, rest)
         parts = divide_patch(self.patch, room, MOST_PARTS, is_cut=self.is_cut, changed=self.changed)
-        return replace(self, divided=parts)
+        return replace(self, divided=parts, texts=changed_texts(self.patch))
 
     def data(self, name: str, rest: Mapping[str, object]) -> dict[str, object]:
         """Return the patch for the model, or what was found in it, behind all that is the same for every part."""
@@ -177,7 +180,8 @@ class PatchReading:
     async def wrong_citations(self, said: Iterable[str]) -> dict[str, str]:
         """Return each citation with why it does not hold; with an empty text if it does."""
         every = tuple(dict.fromkeys(said))
-        known = CitedFiles(changed_texts(self.patch), {}, self.passed, self.failed)
+        shown = changed_texts(self.patch) if self.texts is None else self.texts
+        known = CitedFiles(shown, {}, self.passed, self.failed)
         wanted = known.wanted(every)
         known = replace(known, texts=await self.read(wanted) if wanted else {})
         report = {"report"} if self.has_report else set[str]()
