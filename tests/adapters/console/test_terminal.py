@@ -56,7 +56,7 @@ class Terminal:
         self.until(lambda: self.heard == list(lines))
 
     def until(self, reached: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while not reached():
             assert time.monotonic() < deadline, (
                 f"heard {self.heard}, and on the screen:\n{self.screen}"

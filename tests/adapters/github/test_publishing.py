@@ -205,7 +205,7 @@ async def test_places_with_odd_names_and_shallow_copies_are_no_obstacle(
 
 
 async def _soon_none_names(text: str) -> bool:
-    until = time.monotonic() + 30
+    until = time.monotonic() + 120
     while left := await asyncio.to_thread(_processes_that_name, text):
         if time.monotonic() > until:
             raise AssertionError(left)
