@@ -60,6 +60,7 @@ class Ticking:
         self.stage = stage
         self.last: dict[str, StatusCard] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._over = False
 
     async def begin(self) -> None:
         for text in SESSIONS:
@@ -68,9 +69,9 @@ class Ticking:
             self._tasks.append(asyncio.create_task(self._tick(thread)))
 
     async def end(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        """What is on its way is shown: a card that is given up half way may never come."""
+        self._over = True
+        await asyncio.gather(*self._tasks)
 
     async def _tick(self, thread: Thread) -> None:
         for minutes in itertools.count():
@@ -78,6 +79,8 @@ class Ticking:
             card = cards.STATUS.model_copy(update={"at": at})
             self.last[thread.root] = card
             await self.stage.gateway.show(thread, card)
+            if self._over:
+                return
             await asyncio.sleep(0.05)
 
 
@@ -98,10 +101,10 @@ async def test_what_needs_a_person_comes_before_statuses_that_tick_and_those_com
     assert [one for one in told[asked + 1 :] if one in CHIPS] == CHIPS
     between = told[asked + 1 : told.index(CHIPS[-1])]
     assert len([one for one in between if one not in CHIPS]) <= IN_BETWEEN
-    await ticking.end()
-    strict.override_ratelimit(
-        limited.bot.id
-    )  # as an operator does, and the rest need not be waited for so long
+    # as an operator does, and the rest need not be waited for so long
+    strict.override_ratelimit(limited.bot.id)
+    async with asyncio.timeout(PATIENCE):
+        await ticking.end()
     await limited.anna.until(lambda: latest(limited, ticking), PATIENCE)
 
 
