@@ -32,7 +32,7 @@ from bot.core.cards import QuestionsCard
 from bot.core.desk import Desk
 from bot.core.gate import Gate, single_list_doors
 from bot.core.git import Scan
-from bot.core.llm import Reply, Tool, Turn
+from bot.core.llm import ModelRole, Reply, Tool, Turn
 from bot.core.masking import Masker
 from bot.core.people import Thread
 from bot.core.projections.task_log_writer import TaskLogWriter
@@ -85,9 +85,10 @@ class TimedLlm(OpenAiLlm):
         schema: dict[str, object] | None,
         turns: Sequence[Turn] = (),
         tools: Sequence[Tool] = (),
+        role: ModelRole = ModelRole.MAIN,
     ) -> Reply:
         return await self.watch.around(
-            super().complete(system, data, schema=schema, turns=turns, tools=tools)
+            super().complete(system, data, schema=schema, turns=turns, tools=tools, role=role)
         )
 
 

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 _SECRET = (
     "openai_api_key",
     "anthropic_api_key",
+    "llm_judge_key",
+    "llm_small_key",
+    "llm_fallback_key",
     "slack_bot_token",
     "slack_app_token",
     "slack_signing_secret",
@@ -60,6 +63,11 @@ _RESTRICTIVE_SETTINGS = frozenset(
     {
         *("gwt_home", "gwt_repository", "sandbox", "on_restart"),
         *("llm_provider", "openai_base_url", "slack_api_url", "github_api_url"),
+        *(
+            f"llm_{role}_{what}"
+            for role in ("judge", "small", "fallback")
+            for what in ("provider", "base_url")
+        ),
         *("github_repository", "gwt_pull_requests", "gwt_intents"),
         *("gwt_parallel", "gwt_most_repositories", "gwt_most_files", "gwt_most_tests"),
         *("gwt_most_seconds", "gwt_most_in_a_minute", "gwt_most_in_an_hour", "gwt_most_sessions"),
@@ -137,6 +145,21 @@ class Settings(BaseSettings):
     llm_timeout: float = Field(default=180, gt=0, le=A_DAY)
     llm_context_window: int = Field(default=0, ge=0, le=LARGEST_NUMBER)
     """In tokens; 0 if unknown."""
+    llm_judge_provider: Provider | None = None
+    llm_judge_base_url: str = ""
+    llm_judge_model: str = ""
+    llm_judge_key: SecretStr = SecretStr("")
+    llm_judge_context_window: int = Field(default=0, ge=0, le=LARGEST_NUMBER)
+    llm_small_provider: Provider | None = None
+    llm_small_base_url: str = ""
+    llm_small_model: str = ""
+    llm_small_key: SecretStr = SecretStr("")
+    llm_small_context_window: int = Field(default=0, ge=0, le=LARGEST_NUMBER)
+    llm_fallback_provider: Provider | None = None
+    llm_fallback_base_url: str = ""
+    llm_fallback_model: str = ""
+    llm_fallback_key: SecretStr = SecretStr("")
+    llm_fallback_context_window: int = Field(default=0, ge=0, le=LARGEST_NUMBER)
 
     gwt_home: Path = Field(
         default=Path("~/.gwt"), validation_alias=AliasChoices("GWT_HOME", "gwt_home")
@@ -222,7 +245,11 @@ class Settings(BaseSettings):
     def _edited_if_not_said(cls, progress: object) -> object:
         return progress or Progress.EDIT
 
-    @field_validator("github_merge_method", "github_app_key_file", mode="before")
+    @field_validator(
+        *("github_merge_method", "github_app_key_file"),
+        *("llm_judge_provider", "llm_small_provider", "llm_fallback_provider"),
+        mode="before",
+    )
     @classmethod
     def _none_if_empty(cls, value: object) -> object:
         return value or None
@@ -275,7 +302,10 @@ class Settings(BaseSettings):
             raise ValueError(f"GWT_REPOSITORIES: {name} is the name of GWT_REPOSITORY already")
         return self
 
-    @field_validator("llm_context_window")
+    @field_validator(
+        *("llm_context_window", "llm_judge_context_window"),
+        *("llm_small_context_window", "llm_fallback_context_window"),
+    )
     @classmethod
     def _room_for_a_plan(cls, tokens: int) -> int:
         if tokens and tokens < LEAST_WINDOW:
@@ -290,7 +320,10 @@ class Settings(BaseSettings):
             raise ValueError("there is a line break in this path: rename the folder")
         return found
 
-    @field_validator("openai_base_url", "matrix_homeserver", "slack_api_url", "github_api_url")
+    @field_validator(
+        *("openai_base_url", "llm_judge_base_url", "llm_small_base_url", "llm_fallback_base_url"),
+        *("matrix_homeserver", "slack_api_url", "github_api_url"),
+    )
     @classmethod
     def _url(cls, url: str) -> str:
         if url and not url.startswith(("http://", "https://")):

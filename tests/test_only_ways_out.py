@@ -122,7 +122,7 @@ def test_the_model_is_asked_in_one_place() -> None:
     asking = {
         name
         for name, called, call in calls("bot", "adapters")
-        if called == "complete" and "llm" in ast.unparse(call.func).lower()
+        if called in {"complete", "ask"} and "llm" in ast.unparse(call.func).lower()
     }
     # doctor asks for one word, and says nothing of a repository; models hands a question to the chosen model
     assert asking == {"bot.steps.asking", "bot.cli.doctor", "bot.cli.models"}

@@ -27,7 +27,7 @@ from adapters.llm.client import LlmAccess, new_client
 from adapters.llm.errors import Problem, error_for, read_problem
 from adapters.llm.windows import Windows, limit_in
 from bot.core.errors import PortError, Refused, Unavailable
-from bot.core.llm import Reply, Tool, Turn
+from bot.core.llm import ModelRole, Reply, Tool, Turn
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -72,6 +72,7 @@ class OpenAiLlm:
         schema: dict[str, object] | None,
         turns: Sequence[Turn] = (),
         tools: Sequence[Tool] = (),
+        role: ModelRole = ModelRole.MAIN,
     ) -> Reply:
         """Return the answer to `system` about `data` and the turns; every call is logged, whatever its result."""
         _check(self._access)

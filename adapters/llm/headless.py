@@ -16,7 +16,7 @@ from adapters.llm.clis import PLAIN_VARIABLES, RULES_FILE, CliAnswer, MasterCli
 from adapters.llm.errors import cli_error, cut_off_error
 from adapters.processes import ProgramOutput, ProgramResult, ProgramTimeout, run
 from bot.core.errors import Refused, Unavailable
-from bot.core.llm import Reply, Tool, Turn
+from bot.core.llm import ModelRole, Reply, Tool, Turn
 
 _AGAIN = "The bot tries again by itself."
 _ERROR_EXCERPT = 2000
@@ -51,6 +51,7 @@ class CliLlm:
         schema: dict[str, object] | None,
         turns: Sequence[Turn] = (),
         tools: Sequence[Tool] = (),
+        role: ModelRole = ModelRole.MAIN,
     ) -> Reply:
         """Return the answer to `system` about `data` and the turns; every call is logged, whatever its result."""
 

@@ -33,7 +33,8 @@ from adapters.store import (
     TaskLogFiles,
 )
 from adapters.tmux import TmuxPanes
-from bot.cli.models import ChosenLlm, EnvPreferences
+from bot.cli.models import ChosenLlm
+from bot.cli.preferences import EnvPreferences
 from bot.cli.process import canary_in_environment, require_private_home, secrets_in
 from bot.core.desk import Desk
 from bot.core.errors import PortError, SettingsError, Unavailable

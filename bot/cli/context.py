@@ -13,7 +13,7 @@ from bot.cli.process import secrets_in
 from bot.cli.read_settings import read_settings
 from bot.core.context.excerpts import RequestContext
 from bot.core.errors import SettingsError
-from bot.core.llm import context_tokens
+from bot.core.llm import ModelRole, context_tokens
 from bot.core.masking import LearningMasker, Masker
 
 SHOWN = 30
@@ -30,7 +30,7 @@ async def run(request: str, *, repository: str, at: str, tokens: int, as_json: b
     git = GitRepository(current.gwt_home, mask=masker.mask)
     top = await git.top(str(_folder(repository) if repository else current.gwt_repository))
     commit = await git.commit_of(top, at)
-    window = await ChosenLlm(lambda: current, masker, os.environ).window()
+    window = await ChosenLlm(lambda: current, masker, os.environ).window(ModelRole.MAIN)
     budget = tokens or context_tokens(window)
     found = await git.find_context(top, commit, request, budget)
     out = _as_json(found, masker) if as_json else _for_people(found, masker)

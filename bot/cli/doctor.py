@@ -25,14 +25,15 @@ from adapters.store.disk import disk_error
 from bot import settings
 from bot.cli.assemble import create_forge, create_panes, create_sandbox, split_list
 from bot.cli.chats import configured_chats, is_any_chat_configured
-from bot.cli.models import ChosenLlm, llm_access
+from bot.cli.models import FALLBACK, ChosenLlm, ChosenModel, chosen_models
 from bot.cli.process import require_private_home, secrets_in
 from bot.cli.read_settings import refuse_tracked_env_file
 from bot.core.errors import BotError, PortError, Refused
+from bot.core.llm import ModelRole
 from bot.core.masking import LearningMasker, Masker
 from bot.core.repositories import test_command_of
 from bot.core.world import Rules
-from bot.settings import Provider, Settings, pane_environment
+from bot.settings import Settings, pane_environment
 
 OTHER_AGENTS = ("claude", "codex", "gemini", "opencode")
 """Agent CLIs that are checked in addition to the configured one, as alternatives."""
@@ -103,12 +104,16 @@ async def run_checks(
                 what.replace("repository", row, 1), partial(look_at, current, path)
             )
     yield await _run_check("sandbox", lambda: _sandbox(current))
-    yield await _run_check(
-        "model",
-        lambda: _model(current, masker, ask=ask_model),
-        hint="Look at OPENAI_BASE_URL, OPENAI_MODEL and OPENAI_API_KEY, or LLM_PROVIDER.",
-        seconds=MODEL_TIMEOUT,
-    )
+    for model in chosen_models(current):
+        main = model.name == ModelRole.MAIN
+        names = ", ".join(map(model.setting, ("BASE_URL", "MODEL")))
+        yield await _run_check(
+            "model" if main else f"model {model.name}",
+            partial(_model, current, model, masker, ask=ask_model),
+            hint=f"Look at {names} and {model.key_setting}, or {model.setting('PROVIDER')}.",
+            seconds=MODEL_TIMEOUT,
+            needed=model.name != FALLBACK,
+        )
     async for found in _agents(current):
         yield found
     yield await _run_check(
@@ -228,18 +233,19 @@ async def _sandbox(current: Settings) -> str:
     return "bubblewrap works"
 
 
-async def _model(current: Settings, masker: LearningMasker, *, ask: bool) -> str:
+async def _model(
+    current: Settings, model: ChosenModel, masker: LearningMasker, *, ask: bool
+) -> str:
     # Asks one short question: only an answer proves that address, model name and key belong together.
-    cli = current.llm_provider in (Provider.CLAUDE_CODE, Provider.CODEX)
-    named = current.openai_model or ("its own model" if cli else "no model is named")
-    if not cli:
-        llm_access(current)
+    named = model.model or ("its own model" if model.is_cli else "no model is named")
+    if not model.is_cli:
+        _ = model.access
     if not ask:
-        return f"{named} ({current.llm_provider}), not asked"
+        return f"{named} ({model.provider}), not asked"
     llm = ChosenLlm(lambda: current, masker, os.environ)
-    reply = await llm.complete("Answer with the single word: ready", "Are you there?", schema=None)
-    model, took = reply.model or named, reply.usage.milliseconds / 1000
-    return f"{model} ({current.llm_provider}) answered in {took:.1f} s"
+    reply = await llm.ask(model, "Answer with the single word: ready", "Are you there?")
+    answered, took = reply.model or named, reply.usage.milliseconds / 1000
+    return f"{answered} ({model.provider}) answered in {took:.1f} s"
 
 
 async def _agents(current: Settings) -> AsyncGenerator[CheckResult]:

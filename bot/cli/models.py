@@ -1,14 +1,12 @@
-"""The master model that the settings name, and how it is changed while the bot runs."""
+"""The models that the settings name: who is asked in which role, and who stands in while somebody is away."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from time import monotonic
-from urllib.parse import urlsplit
 
-from adapters.files import Disk, make_private
 from adapters.llm import (
     CLAUDE_CODE,
     CODEX,
@@ -19,12 +17,13 @@ from adapters.llm import (
     Windows,
     window_in_table,
 )
-from adapters.store.disk import disk_error
-from bot.core.errors import Refused, SettingsError, Unavailable
-from bot.core.llm import AI_SETTINGS_REQUIRED, ModelChoice, Reply, Tool, Turn, Usage
+from bot.core.errors import PortError, Refused, Unavailable
+from bot.core.llm import AI_SETTINGS_REQUIRED, ModelRole, Reply, Tool, Turn, Usage
 from bot.core.masking import LearningMasker
 from bot.ports import Llm
 from bot.settings import Provider, Settings
+
+log = logging.getLogger("bot.llm")
 
 # The settings are read again at every question: they may change while the bot runs.
 
@@ -34,10 +33,171 @@ _CLI_MODELS = {Provider.CLAUDE_CODE: "claude", Provider.CODEX: "gpt-5"}
 _ANTHROPIC = "https://api.anthropic.com/v1"
 _OPENAI = "https://api.openai.com/v1"
 _CHOICES = ", ".join(one for one in Provider if one is not Provider.CUSTOM)
+_MAIN_NAMES = {"PROVIDER": "LLM_PROVIDER", "BASE_URL": "OPENAI_BASE_URL", "MODEL": "OPENAI_MODEL"}
+FALLBACK = "fallback"
+
+
+@dataclass(frozen=True)
+class ChosenModel:
+    """One model that the settings name."""
+
+    name: str
+    """A role, or `FALLBACK`."""
+    provider: Provider
+    base_url: str
+    model: str
+    key: str = field(repr=False)
+    key_setting: str
+    window: int
+    """As the settings say; 0 if they do not."""
+
+    @property
+    def is_cli(self) -> bool:
+        return self.provider in _CLIS
+
+    @property
+    def id(self) -> tuple[str, str]:
+        """What is learned about a model is kept by this."""
+        return (self.base_url or self.provider, self.model)
+
+    @property
+    def missing(self) -> list[str]:
+        """Return the settings that are missing before it can be asked."""
+        if self.is_cli:
+            return []
+        wanted = (
+            (self.setting("BASE_URL"), self.base_url),
+            (self.setting("MODEL"), self.model),
+            (self.key_setting, self.key or self.provider is Provider.CUSTOM),
+        )
+        return [name for name, there in wanted if not there]
+
+    def setting(self, what: str) -> str:
+        """Return the name of the setting that holds its PROVIDER, BASE_URL or MODEL."""
+        return (
+            _MAIN_NAMES[what] if self.name == ModelRole.MAIN else f"LLM_{self.name.upper()}_{what}"
+        )
+
+    @property
+    def access(self) -> LlmAccess:
+        """Return the access to its endpoint. Raises Unavailable, with what is missing, until that is complete."""
+        if missing := self.missing:
+            raise Unavailable(AI_SETTINGS_REQUIRED, self._remedy(missing))
+        return LlmAccess(self.base_url, self.model, self.key, self.key_setting)
+
+    def _remedy(self, missing: list[str]) -> str:
+        names = " and ".join(missing)
+        if self.provider is not Provider.CUSTOM:
+            return (
+                f"{self.setting('PROVIDER')} is {self.provider}: set {names}, too; "
+                "the bot goes on as soon as they are there."
+            )
+        key = "" if self.key else f", and {self.key_setting} where the endpoint wants a key"
+        return (
+            f"Set {names}{key}; or choose a {self.setting('PROVIDER')} ({_CHOICES}). "
+            "The bot goes on as soon as they are there."
+        )
+
+    def in_its_words(self, error: PortError) -> PortError:
+        """Return an error of an adapter with the settings of this model in place of those of the main one."""
+        reason, remedy = error.reason, error.remedy
+        for what, main in _MAIN_NAMES.items():
+            reason = reason.replace(main, self.setting(what))
+            remedy = remedy.replace(main, self.setting(what))
+        if isinstance(error, Unavailable):
+            return Unavailable(reason, remedy, error.retry_after)
+        return Refused(reason, remedy)
+
+
+def main_model(settings: Settings) -> ChosenModel:
+    provider = settings.llm_provider
+    anthropic = provider is Provider.ANTHROPIC
+    # Each provider has its own key: a key must never be sent to another provider.
+    key = settings.anthropic_api_key if anthropic else settings.openai_api_key
+    return ChosenModel(
+        ModelRole.MAIN,
+        provider,
+        _address(provider, settings.openai_base_url),
+        settings.openai_model,
+        key.get_secret_value(),
+        "ANTHROPIC_API_KEY" if anthropic else "OPENAI_API_KEY",
+        settings.llm_context_window,
+    )
+
+
+def other_model(settings: Settings, name: str) -> ChosenModel | None:
+    """Return the model that the settings name for a role, or as the fallback, beside the main one."""
+    chosen: dict[str, object] = {
+        what: getattr(settings, f"llm_{name}_{what}")
+        for what in ("provider", "base_url", "model", "key", "context_window")
+    }
+    if not (chosen["provider"] or chosen["base_url"] or chosen["model"]):
+        return None
+    main = main_model(settings)
+    provider = (
+        settings.llm_provider if chosen["provider"] is None else Provider(str(chosen["provider"]))
+    )
+    own_url, url = str(chosen["base_url"]), main.base_url
+    same = provider is main.provider and not own_url
+    if not same:
+        url = _address(provider, own_url)
+    key, setting = _key_of(settings, name, provider, same=same)
+    window = int(str(chosen["context_window"]))
+    return ChosenModel(name, provider, url, str(chosen["model"]), key, setting, window)
+
+
+def _key_of(settings: Settings, name: str, provider: Provider, *, same: bool) -> tuple[str, str]:
+    """Return the key and its setting. Without a key of its own a model gets one that belongs to the same address only."""
+    own = getattr(settings, f"llm_{name}_key").get_secret_value()
+    main = main_model(settings)
+    if not own and same:
+        return main.key, main.key_setting
+    if not own and provider is Provider.ANTHROPIC:
+        return settings.anthropic_api_key.get_secret_value(), "ANTHROPIC_API_KEY"
+    return own, f"LLM_{name.upper()}_KEY"
+
+
+def _address(provider: Provider, base_url: str) -> str:
+    match provider:
+        case Provider.ANTHROPIC:
+            # Always Anthropic's own address: a base URL left over from another provider must not receive this key.
+            return _ANTHROPIC
+        case Provider.OPENAI:
+            return base_url or _OPENAI
+        case Provider.CLAUDE_CODE | Provider.CODEX:
+            return ""
+        case _:
+            return base_url
+
+
+def chosen_models(settings: Settings) -> Iterator[ChosenModel]:
+    """Yield all models that the settings name, the main one first."""
+    yield main_model(settings)
+    for name in (ModelRole.JUDGE, ModelRole.SMALL, FALLBACK):
+        if found := other_model(settings, name):
+            yield found
+
+
+def model_for(settings: Settings, role: ModelRole) -> ChosenModel:
+    return (role is not ModelRole.MAIN and other_model(settings, role)) or main_model(settings)
+
+
+def what_is_missing(settings: Settings) -> str:
+    """Return what the main model lacks, in a sentence; empty if it can be asked."""
+    main = main_model(settings)
+    if main.is_cli:
+        return ""
+    try:
+        _ = main.access
+    except Unavailable as wanting:
+        return wanting.remedy
+    return ""
 
 
 LONGEST_REPORTED_WAIT = 60.0
 """Seconds. Settings are read again at least this often, however long an endpoint asks to wait."""
+FALLBACK_SECONDS = 60.0
+"""After a failure the fallback is asked for this long, before the model in question is tried again."""
 
 
 class ChosenLlm:
@@ -57,8 +217,8 @@ class ChosenLlm:
         self._capabilities = Capabilities()
         self._windows = Windows(clock)
         self._clock = clock
-        self._rate_limited: dict[tuple[str, ...], tuple[float, Unavailable]] = {}
-        """Endpoints that asked for a long wait: the time until then, and the error they gave."""
+        self._away: dict[tuple[str, ...], tuple[float, Unavailable]] = {}
+        """Models that failed: the time until when they are not asked, and the error they gave."""
 
     async def complete(
         self,
@@ -68,63 +228,105 @@ class ChosenLlm:
         schema: dict[str, object] | None,
         turns: Sequence[Turn] = (),
         tools: Sequence[Tool] = (),
+        role: ModelRole = ModelRole.MAIN,
     ) -> Reply:
+        settings = self._current()
+        chosen, instead = model_for(settings, role), other_model(settings, FALLBACK)
+
+        async def ask(one: ChosenModel) -> Reply:
+            return await self.ask(one, system, data, schema=schema, turns=turns, tools=tools)
+
+        try:
+            self._raise_if_away(chosen)
+            return await ask(chosen)
+        except Unavailable as trouble:
+            if self._is_away(chosen) is None and not chosen.missing:
+                self._note_failure(chosen, trouble, with_fallback=instead is not None)
+            if instead is None or chosen.missing:
+                self._raise_if_away(chosen)
+                raise
+            log.warning("fallback", extra={"data": {"away": chosen.model, "why": trouble.reason}})
+            try:
+                return await ask(instead)
+            except PortError as second:
+                log.warning("fallback failed", extra={"data": {"why": second.reason}})
+                raise trouble from second
+
+    async def ask(
+        self,
+        model: ChosenModel,
+        system: str,
+        data: str,
+        *,
+        schema: dict[str, object] | None = None,
+        turns: Sequence[Turn] = (),
+        tools: Sequence[Tool] = (),
+    ) -> Reply:
+        """Ask this model, and no other."""
         settings = self._current()
         self._masker.learn(settings.secrets)
         began = self._clock()
-        whom = (settings.llm_provider, *_endpoint(settings))
-        self._raise_if_rate_limited(whom)
         try:
-            reply = await self._create_llm(settings).complete(
-                system, data, schema=schema, turns=turns, tools=tools
-            )
-        except Unavailable as trouble:
-            if (trouble.retry_after or 0) > LONGEST_REPORTED_WAIT:
-                self._rate_limited[whom] = (self._clock() + (trouble.retry_after or 0), trouble)
-                self._raise_if_rate_limited(whom)
-            raise
-        self._windows.learn(_model_key(settings), reply.context_window)
+            llm = self._create_llm(model, settings.llm_timeout)
+            reply = await llm.complete(system, data, schema=schema, turns=turns, tools=tools)
+        except PortError as error:
+            if model.name == ModelRole.MAIN:
+                raise
+            raise model.in_its_words(error) from error
+        self._windows.learn(model.id, reply.context_window)
         asked = Usage(
-            provider=settings.llm_provider,
-            model=reply.model or settings.openai_model,
+            provider=model.provider,
+            model=reply.model or model.model,
             milliseconds=int((self._clock() - began) * 1000),
+            stood_in=int(model.name == FALLBACK),
         )
         return reply.model_copy(update={"usage": reply.usage + asked})
 
-    async def window(self) -> int:
-        """Return how many tokens the model accepts: by the setting, else as its endpoint or CLI reports, else by a
-        table.
+    async def window(self, role: ModelRole) -> int:
+        """Return how many tokens the model accepts that would be asked now: by the setting, else as its endpoint or CLI
+        reports, else by a table.
         """
         settings = self._current()
-        if settings.llm_context_window:
-            return settings.llm_context_window
-        if settings.llm_provider in _CLIS:
-            named = settings.openai_model or _CLI_MODELS[settings.llm_provider]
-            return self._windows.learnt(_model_key(settings)) or window_in_table(named)
-        if _missing(settings):
-            return window_in_table(settings.openai_model)
-        return await self._windows.of(llm_access(settings))
+        chosen = model_for(settings, role)
+        if (instead := other_model(settings, FALLBACK)) and self._is_away(chosen):
+            chosen = instead
+        if chosen.window:
+            return chosen.window
+        if chosen.is_cli:
+            named = chosen.model or _CLI_MODELS[chosen.provider]
+            return self._windows.learnt(chosen.id) or window_in_table(named)
+        if chosen.missing:
+            return window_in_table(chosen.model)
+        return await self._windows.of(chosen.access)
 
-    def _raise_if_rate_limited(self, endpoint: tuple[str, ...]) -> None:
-        """Raise Unavailable while the endpoint's requested wait lasts, for all sessions.
+    def _note_failure(
+        self, model: ChosenModel, trouble: Unavailable, *, with_fallback: bool
+    ) -> None:
+        wait = trouble.retry_after or 0
+        if wait > LONGEST_REPORTED_WAIT or with_fallback:
+            until = self._clock() + max(wait, FALLBACK_SECONDS if with_fallback else 0)
+            self._away[_whom(model)] = (until, trouble)
+
+    def _is_away(self, model: ChosenModel) -> Unavailable | None:
+        until, trouble = self._away.get(_whom(model), (0.0, None))
+        return trouble if until > self._clock() else None
+
+    def _raise_if_away(self, model: ChosenModel) -> None:
+        """Raise Unavailable while a model is left alone, for all sessions.
 
         The reported wait is at most LONGEST_REPORTED_WAIT, so that changed settings take effect soon.
         """
-        until, trouble = self._rate_limited.get(endpoint, (0.0, None))
-        left = until - self._clock()
-        if trouble and left > 0:
-            raise Unavailable(
-                trouble.reason, trouble.remedy, min(left, LONGEST_REPORTED_WAIT)
-            ) from trouble
+        if trouble := self._is_away(model):
+            left = self._away[_whom(model)][0] - self._clock()
+            wait = min(left, LONGEST_REPORTED_WAIT)
+            raise Unavailable(trouble.reason, trouble.remedy, wait) from trouble
 
-    def _create_llm(self, settings: Settings) -> Llm:
-        mask, timeout = self._masker.mask, settings.llm_timeout
-        cli = _CLIS.get(settings.llm_provider)
-        if cli:
-            model = settings.openai_model
-            return CliLlm(cli, self._environ, mask=mask, model=model, timeout=timeout)
+    def _create_llm(self, model: ChosenModel, timeout: float) -> Llm:
+        mask = self._masker.mask
+        if cli := _CLIS.get(model.provider):
+            return CliLlm(cli, self._environ, mask=mask, model=model.model, timeout=timeout)
         return OpenAiLlm(
-            llm_access(settings),
+            model.access,
             mask=mask,
             timeout=timeout,
             capabilities=self._capabilities,
@@ -132,199 +334,5 @@ class ChosenLlm:
         )
 
 
-def llm_access(settings: Settings) -> LlmAccess:
-    """Return the access to the endpoint in the settings.
-
-    Raises Unavailable, with what is missing, until they are complete.
-    """
-    url, key_setting = _address(settings), _key_setting(settings)
-    missing = [
-        name
-        for name, there in (
-            ("OPENAI_BASE_URL", url),
-            ("OPENAI_MODEL", settings.openai_model),
-            (key_setting, _key(settings) or settings.llm_provider is Provider.CUSTOM),
-        )
-        if not there
-    ]
-    if missing:
-        raise Unavailable(AI_SETTINGS_REQUIRED, _remedy(settings, missing))
-    return LlmAccess(url, settings.openai_model, _key(settings), key_setting)
-
-
-def _model_key(settings: Settings) -> tuple[str, str]:
-    return (_address(settings) or settings.llm_provider, settings.openai_model)
-
-
-def _endpoint(settings: Settings) -> tuple[str, ...]:
-    return (_address(settings), settings.openai_model, _key(settings))
-
-
-def _address(settings: Settings) -> str:
-    match settings.llm_provider:
-        case Provider.ANTHROPIC:
-            # Always Anthropic's own address: a base URL left over from another provider must not receive this key.
-            return _ANTHROPIC
-        case Provider.OPENAI:
-            return settings.openai_base_url or _OPENAI
-        case _:
-            return settings.openai_base_url
-
-
-def _key(settings: Settings) -> str:
-    # Each provider has its own key: a key must never be sent to another provider.
-    if settings.llm_provider is Provider.ANTHROPIC:
-        return settings.anthropic_api_key.get_secret_value()
-    return settings.openai_api_key.get_secret_value()
-
-
-def _key_setting(settings: Settings) -> str:
-    anthropic = settings.llm_provider is Provider.ANTHROPIC
-    return "ANTHROPIC_API_KEY" if anthropic else "OPENAI_API_KEY"
-
-
-def _remedy(settings: Settings, missing: list[str]) -> str:
-    names = " and ".join(missing)
-    if settings.llm_provider is not Provider.CUSTOM:
-        return f"LLM_PROVIDER is {settings.llm_provider}: set {names}, too; the bot goes on as soon as they are there."
-    key = "" if settings.openai_api_key else ", and OPENAI_API_KEY where the endpoint wants a key"
-    return (
-        f"Set {names}{key}; or choose a LLM_PROVIDER ({_CHOICES}). "
-        "The bot goes on as soon as they are there."
-    )
-
-
-# The model selection that users change at run time: two lines of the .env in the bot's home, never a key. Settings from
-# elsewhere take precedence over that file; then nothing is changed, and the user is told where the value comes from.
-
-_URL, _MODEL = "OPENAI_BASE_URL", "OPENAI_MODEL"
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-_ADDRESS = re.compile(r"https?://[A-Za-z0-9._~:/%+\[\]-]{1,500}")
-"""Accepts only characters that a .env parser leaves alone: no `${A_KEY}`, no quote, no space."""
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}")
-
-
-class EnvPreferences:
-    """Implements bot.ports.Preferences. `start_env_file` is the .env of the folder in which the bot was started."""
-
-    def __init__(
-        self,
-        current: Callable[[], Settings],
-        environ: Mapping[str, str],
-        start_env_file: Path = Path(".env"),
-    ) -> None:
-        self._current = current
-        self._environ = environ
-        self._start_env_file = start_env_file.absolute()
-
-    def model(self) -> ModelChoice:
-        try:
-            settings = self._current()
-        except SettingsError as wrong:
-            return ModelChoice(provider="unknown", missing=str(wrong).partition("\n")[0])
-        key = settings.openai_api_key
-        if settings.llm_provider is Provider.ANTHROPIC:
-            key = settings.anthropic_api_key
-        return ModelChoice(
-            provider=settings.llm_provider,
-            base_url=settings.openai_base_url,
-            model=settings.openai_model,
-            key_set=bool(key.get_secret_value()),
-            missing=_missing(settings),
-        )
-
-    def choose_model(self, base_url: str, model: str) -> None:
-        settings = self._settings()
-        if settings.llm_provider is not Provider.CUSTOM:
-            raise Refused(
-                f"LLM_PROVIDER is {settings.llm_provider}.",
-                "The address is its own; change LLM_PROVIDER where it is set.",
-            )
-        base_url = base_url.strip().rstrip("/")
-        _check(base_url, model := model.strip())
-        file = settings.gwt_home / ".env"
-        try:
-            self._refuse_overruled(file)
-            make_private(file.parent)
-            # if it is a link, change the file that it points to and keep the link
-            file = file.resolve()
-            Disk().replace(
-                file, _with_variables(_read_text(file), {_URL: base_url, _MODEL: model}).encode()
-            )
-        except OSError as error:
-            raise disk_error(error, file) from error
-
-    def _settings(self) -> Settings:
-        try:
-            return self._current()
-        except SettingsError as wrong:
-            raise Refused("The settings cannot be read as they are.", str(wrong)) from wrong
-
-    def _refuse_overruled(self, file: Path) -> None:
-        there = {name.upper() for name in self._environ}
-        for name in (_URL, _MODEL):
-            if name in there:
-                raise Refused(f"{name} is set in the bot's environment.", "Change it there.")
-            if self._start_env_file.resolve() != file.resolve() and _is_set_in(
-                self._start_env_file, name
-            ):
-                raise Refused(f"{name} is set in {self._start_env_file}.", "Change it there.")
-
-
-def _read_text(file: Path) -> str:
-    # Bytes, not text mode: the line ends of unchanged lines must stay as they are.
-    try:
-        return file.read_bytes().decode() if file.exists() else ""
-    except UnicodeDecodeError as error:
-        raise Refused(f"{file} is no text.", "Write it anew, in UTF-8.") from error
-
-
-def _is_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        return False
-    secure = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
-    return bool(_ADDRESS.fullmatch(url) and secure and parts.hostname) and port != 0
-
-
-def _check(base_url: str, model: str) -> None:
-    if not _is_address(base_url):
-        raise Refused(
-            "That is no address I would send a key to.",
-            "Write https://…, without a name, password or question mark in it; http:// only for this machine.",
-        )
-    if not _NAME.fullmatch(model):
-        raise Refused("That is no name of a model.", "Write it as the endpoint names it.")
-
-
-def _missing(settings: Settings) -> str:
-    if settings.llm_provider in (Provider.CLAUDE_CODE, Provider.CODEX):
-        return ""
-    try:
-        llm_access(settings)
-    except Unavailable as wanting:
-        return wanting.remedy
-    return ""
-
-
-def _is_set_in(file: Path, name: str) -> bool:
-    # Also true for an empty value: it takes precedence over values from elsewhere.
-    return any(_line_sets(line, name) for line in _read_text(file).splitlines())
-
-
-def _line_sets(line: str, name: str) -> bool:
-    # In every spelling that the settings parser accepts.
-    return bool(re.match(rf"\s*(?:export\s+)?{name}\s*(?:=|$)", line, re.IGNORECASE))
-
-
-def _with_variables(text: str, chosen: Mapping[str, str]) -> str:
-    """Return the text with these variables set, each in its old place or at the end. Every other line is unchanged."""
-    lines = text.removesuffix("\n").split("\n") if text else []
-    for name, value in chosen.items():
-        known = [number for number, line in enumerate(lines) if _line_sets(line, name)]
-        place = known[0] if known else len(lines)
-        lines = [line for number, line in enumerate(lines) if number not in known]
-        lines.insert(place, f"{name}={value}")
-    return "\n".join([*lines, ""])
+def _whom(model: ChosenModel) -> tuple[str, ...]:
+    return (model.provider, model.base_url, model.model, model.key)

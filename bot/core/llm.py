@@ -6,11 +6,22 @@ No tokenizer is used: three bytes count as one token, corrected by the endpoint'
 from __future__ import annotations
 
 import math
+from enum import StrEnum
 
 from bot.core.facts import Fact
 
 AI_SETTINGS_REQUIRED = "AI settings are required"
 """The error text if no model is configured."""
+
+
+class ModelRole(StrEnum):
+    """What a model is asked for. The settings may name one of its own for each; otherwise it is the main one."""
+
+    MAIN = "main"
+    JUDGE = "judge"
+    """It says whether work is done."""
+    SMALL = "small"
+    """It answers short questions that a cheap model can answer."""
 
 
 class Turn(Fact):
@@ -52,6 +63,8 @@ class Usage(Fact):
     """The estimated tokens of the prompts, to be compared with the endpoint's own figures."""
     milliseconds: int = 0
     """Time spent waiting for replies."""
+    stood_in: int = 0
+    """Replies of the fallback, because the model in question was away."""
     provider: str = ""
     """The provider of the last reply; `model` is its model."""
     model: str = ""
@@ -63,6 +76,7 @@ class Usage(Fact):
             reply_tokens=self.reply_tokens + other.reply_tokens,
             estimated=self.estimated + other.estimated,
             milliseconds=self.milliseconds + other.milliseconds,
+            stood_in=self.stood_in + other.stood_in,
             provider=other.provider or self.provider,
             model=other.model or self.model,
         )

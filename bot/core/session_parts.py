@@ -314,3 +314,5 @@ class SessionLlm(MutableModel):
     """Correction of the estimate of one token per three bytes."""
     prompts_cut: bool = False
     """Users were told that the model's server seems to drop a part of the prompts."""
+    fallback_told: bool = False
+    """Users were told that another model answers in place of the one that was away."""

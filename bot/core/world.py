@@ -15,7 +15,7 @@ from bot.core.errors import PortError
 from bot.core.events import Begun, Continued, Event
 from bot.core.evidence import TaskLimits
 from bot.core.intent import Source
-from bot.core.llm import Usage
+from bot.core.llm import ModelRole, Usage
 from bot.core.masking import Masker
 from bot.core.people import Person, Thread
 from bot.core.projections.console_state_writer import ConsoleState
@@ -142,7 +142,7 @@ class HomeVisits:
 # The adapters in use, and the rules that the operator has set.
 
 
-async def unknown_window() -> int:
+async def unknown_window(role: ModelRole) -> int:
     return 0
 
 
@@ -198,8 +198,8 @@ class Rules:
     """Seconds to wait for checks that have not appeared, before a person is asked."""
     limits: TaskLimits = field(default_factory=TaskLimits)
     """What a task may use before a person is asked."""
-    context_window: Callable[[], Awaitable[int]] = unknown_window
-    """Returns how many tokens the model accepts at once, or 0 if unknown."""
+    context_window: Callable[[ModelRole], Awaitable[int]] = unknown_window
+    """Returns how many tokens the model in this role accepts at once, or 0 if unknown."""
     keys: Callable[[], Mapping[str, bool]] = dict
     """Which keys are set: names and yes or no, never values."""
 

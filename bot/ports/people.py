@@ -7,7 +7,7 @@ from typing import Protocol
 
 from bot.core.cards import Card
 from bot.core.events import FromPeople
-from bot.core.llm import Reply, Tool, Turn
+from bot.core.llm import ModelRole, Reply, Tool, Turn
 from bot.core.people import Person, Thread
 
 Deliver = Callable[[Thread, FromPeople], Awaitable[bool]]
@@ -59,10 +59,11 @@ class Llm(Protocol):
         schema: dict[str, object] | None,
         turns: Sequence[Turn] = (),
         tools: Sequence[Tool] = (),
+        role: ModelRole = ModelRole.MAIN,
     ) -> Reply:
         """Return one reply to `system` about `data` and the turns since.
 
-        With a schema JSON is requested (the endpoint may ignore it). With tools the reply may be
+        `role` is for whoever chooses among several models. With a schema JSON is requested (the endpoint may ignore it). With tools the reply may be
         `{"look": [{"tool": name, …arguments}, …]}` instead; what was found is the next turn. What is sent is masked
         here, as it may contain the model's own earlier words.
         """

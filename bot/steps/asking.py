@@ -21,7 +21,15 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 from bot.core.actions import ActionBase
 from bot.core.errors import PortError
 from bot.core.events import Event
-from bot.core.llm import BYTES_PER_TOKEN, Reply, Turn, Usage, estimate_tokens, token_budget
+from bot.core.llm import (
+    BYTES_PER_TOKEN,
+    ModelRole,
+    Reply,
+    Turn,
+    Usage,
+    estimate_tokens,
+    token_budget,
+)
 from bot.core.looks import TOOLS, Look, SeenLook, looks_in
 from bot.core.session import Session
 from bot.core.text import is_in_language
@@ -55,16 +63,22 @@ PROMPTS: dict[str, type[Prompt[Any]]] = {}
 class Prompt(ABC, Generic[T]):
     """One question to the model: its data, how the reply is read, and the fallback without a valid reply.
 
-    `name`: the file in bot/prompts. `reply`: the model of a JSON reply, or None for a text.
+    `name`: the file in bot/prompts. `role`: which model is asked. `reply`: the model of a JSON reply, or None for a text.
     """
 
     name: ClassVar[str]
+    role: ClassVar[ModelRole] = ModelRole.MAIN
     reply: ClassVar[type[ModelReply] | None]
 
-    def __init_subclass__(cls, name: str = "", reply: type[ModelReply] | None = None) -> None:
+    def __init_subclass__(
+        cls,
+        name: str = "",
+        reply: type[ModelReply] | None = None,
+        role: ModelRole = ModelRole.MAIN,
+    ) -> None:
         super().__init_subclass__()
         if name:
-            cls.name, cls.reply = name, reply
+            cls.name, cls.reply, cls.role = name, reply, role
             PROMPTS[name] = cls
 
     def known(self) -> T | None:
@@ -113,9 +127,13 @@ class SessionPrompt(Prompt[T], Generic[T, A, E]):
     """A question about a session, with the action that asks it and the event that results."""
 
     def __init_subclass__(
-        cls, name: str = "", reply: type[ModelReply] | None = None, asked_by: type[A] | None = None
+        cls,
+        name: str = "",
+        reply: type[ModelReply] | None = None,
+        role: ModelRole = ModelRole.MAIN,
+        asked_by: type[A] | None = None,
     ) -> None:
-        super().__init_subclass__(name, reply)
+        super().__init_subclass__(name, reply, role)
         if asked_by is not None:
             performs(asked_by)(cls.perform)
 
@@ -142,6 +160,7 @@ class SessionPrompt(Prompt[T], Generic[T, A, E]):
     @classmethod
     async def perform(cls, world: World, session: Session, order: A) -> E:
         """Ask the question and return its event. Safe to repeat: asking changes nothing, and the last result counts."""
+        session = await for_its_model(world, session, cls.role)
         question = await cls.about(world, session, order)
         try:
             question, before = await question.prepared(world.llm)
@@ -160,6 +179,18 @@ class SessionPrompt(Prompt[T], Generic[T, A, E]):
             "looks": seen,
         }
         return await question.event(world, found, fields)
+
+
+async def for_its_model(
+    world: World, session: Session, role: ModelRole = ModelRole.MAIN
+) -> Session:
+    """Return the session as it is, with the window of the model that would be asked now.
+
+    The window may have changed since the session began: other settings, a limit that an error has named, a fallback.
+    """
+    window = await world.rules.context_window(role) or session.llm.context_window
+    llm = session.llm.model_copy(update={"context_window": window})
+    return session.model_copy(update={"llm": llm})
 
 
 def session_tokens(session: Session) -> int:
@@ -222,7 +253,12 @@ class _Exchange:
     async def reply(self) -> Reply:
         tools = TOOLS if self._looker and self._looker.is_open else ()
         reply = await self._llm.complete(
-            self._system, self._sent, schema=self._schema, turns=self._turns, tools=tools
+            self._system,
+            self._sent,
+            schema=self._schema,
+            turns=self._turns,
+            tools=tools,
+            role=self._question.role,
         )
         self.usage += reply.usage + Usage(estimated=self._size + turns_size(self._turns))
         return reply

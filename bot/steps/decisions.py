@@ -54,6 +54,7 @@ def decide(session: Session, event: Event) -> list[Deed]:
             session.repository.looks = (*session.repository.looks, *event.looks)[-MOST_KEPT:]
         session.llm.token_scale = corrected_scale(event.usage, session.llm.token_scale)
         deeds += troubles.warn_truncated_prompts(session, event.usage)
+        deeds += troubles.tell_of_fallback(session, event.usage)
         if not _is_result_due(session, event):
             return deeds
     before = {task.id: task.state for task in session.tasks}

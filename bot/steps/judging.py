@@ -20,7 +20,7 @@ from bot.core.diff_parts import (
 )
 from bot.core.errors import Refused
 from bot.core.evidence import CriterionResult, Judgement, Verdict
-from bot.core.llm import BUDGET_IF_UNKNOWN, BYTES_PER_TOKEN, Usage, estimate_tokens
+from bot.core.llm import BUDGET_IF_UNKNOWN, BYTES_PER_TOKEN, ModelRole, Usage, estimate_tokens
 from bot.core.session import Session
 from bot.core.text import first_few
 from bot.core.world import World
@@ -300,7 +300,9 @@ def reader_at(world: World, repository: str, commits: Sequence[str]) -> ReadFile
 
 
 @dataclass(frozen=True)
-class EvidencePrompt(Prompt[EvidenceReply | None], name="evidence", reply=EvidenceReply):
+class EvidencePrompt(
+    Prompt[EvidenceReply | None], name="evidence", reply=EvidenceReply, role=ModelRole.JUDGE
+):
     """What does one part of a large patch show for each criterion? It gives no verdict."""
 
     session: Session

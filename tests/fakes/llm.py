@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.core.errors import PortError
-from bot.core.llm import Reply, Tool, Turn, Usage
+from bot.core.llm import ModelRole, Reply, Tool, Turn, Usage
 
 Line = str | Reply | PortError
 """What the model answers: a text, a whole reply, or an error it raises."""
@@ -25,6 +25,7 @@ class Call:
     schema: dict[str, object] | None
     turns: tuple[Turn, ...] = ()
     tools: tuple[Tool, ...] = ()
+    role: ModelRole = ModelRole.MAIN
 
     @property
     def correction(self) -> str:
@@ -76,9 +77,10 @@ class ScriptedLlm:
         schema: dict[str, object] | None,
         turns: Sequence[Turn] = (),
         tools: Sequence[Tool] = (),
+        role: ModelRole = ModelRole.MAIN,
     ) -> Reply:
         masked = [Turn(answer=self._mask(one.answer), then=self._mask(one.then)) for one in turns]
-        call = Call(self._mask(system), self._mask(data), schema, tuple(masked), tuple(tools))
+        call = Call(self._mask(system), self._mask(data), schema, tuple(masked), tuple(tools), role)
         self.calls.append(call)
         await asyncio.sleep(0)
         await self._free.wait()

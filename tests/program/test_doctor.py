@@ -109,6 +109,17 @@ async def test_a_model_that_does_not_answer_is_told_with_what_to_look_at(
     assert "OPENAI_" in found.remedy
 
 
+async def test_each_model_that_the_settings_name_is_looked_at(given: Given) -> None:
+    async with LlmServer(says("ready")) as main, LlmServer(fails(503)) as away:
+        named = {"OPENAI_BASE_URL": main.url, "OPENAI_MODEL": "m-1", "LLM_JUDGE_MODEL": "m-judge"}
+        other = {"LLM_FALLBACK_BASE_URL": away.url, "LLM_FALLBACK_MODEL": "m-f"}
+        judge = await row(given, "model judge", **named, **other)
+        fallback = await row(given, "model fallback", **named, **other)
+    assert (judge.ok, judge.needed) == (True, True)
+    assert "m-judge" in [asked.body["model"] for asked in main.asked]
+    assert (fallback.ok, fallback.needed) == (False, False)
+
+
 def test_whoever_wants_no_question_to_the_model_has_none_asked(
     repository: Path, tmp_path: Path
 ) -> None:

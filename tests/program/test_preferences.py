@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from bot.cli.models import EnvPreferences
+from bot.cli.preferences import EnvPreferences
 from bot.core.errors import Refused
 from bot.settings import Provider, Settings, load
 from tests.program.environment import given_by

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.core.cards import EarlierCard, PartsCard, ProblemCard
+from bot.core.cards import EarlierCard, NewsCard, PartsCard, ProblemCard
 from bot.core.choices import Verb
 from bot.core.events import (
     AnswersRead,
@@ -17,6 +17,7 @@ from bot.core.events import (
     WorkSeen,
 )
 from bot.core.evidence import ExecutionResult
+from bot.core.layout.phrases import model_usage_in_words
 from bot.core.llm import Usage
 from bot.core.plan import DocumentKind
 from bot.core.session import KEPT_VERBATIM, Session, Speaker
@@ -144,6 +145,19 @@ def test_a_model_whose_server_seems_to_cut_its_questions_is_told_of_once() -> No
     assert "LLM_CONTEXT_WINDOW" in card.remedy
     assert cards(decide(session, answer)) == []
     assert session.llm.token_scale == scale
+
+
+def test_a_model_that_stands_in_is_told_of_once_and_counted() -> None:
+    session = asked()
+    usage = Usage(calls=1, model="m-f", stood_in=1)
+    answer = AnswersRead(id="a", at=later(), answers="x", words_id="hm", found={}, usage=usage)
+    [card] = cards(decide(session, answer))
+    assert isinstance(card, NewsCard)
+    assert "m-f" in " ".join(card.lines)
+    assert cards(decide(session, answer)) == []
+    assert model_usage_in_words(session.usage).startswith(
+        "2 model calls, 2 of them by the fallback"
+    )
 
 
 def test_a_late_refusal_ends_no_session_that_has_gone_on_since() -> None:

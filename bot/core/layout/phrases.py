@@ -29,7 +29,8 @@ def state_in_words(status: str, phase: str) -> str:
 
 def model_usage_in_words(usage: Usage) -> str:
     """Return the model's usage so far in words."""
-    return f"{counted(usage.calls, 'model call')}, about {usage.tokens:,} tokens"
+    stood_in = f", {usage.stood_in} of them by the fallback" if usage.stood_in else ""
+    return f"{counted(usage.calls, 'model call')}{stood_in}, about {usage.tokens:,} tokens"
 
 
 def spread_in_words(spread: Spread, one: str, many: str) -> str:

@@ -165,6 +165,18 @@ def warn_truncated_prompts(session: Session, usage: Usage) -> Iterator[Deed]:
     )
 
 
+def tell_of_fallback(session: Session, usage: Usage) -> Iterator[Deed]:
+    """Say, once, that another model answers than the one in the settings."""
+    if session.llm.fallback_told or not usage.stood_in:
+        return
+    session.llm.fallback_told = True
+    yield messages.news(
+        "fallback",
+        "Another model stands in",
+        f"The model that I was to ask did not answer. {usage.model or 'The fallback'} (LLM_FALLBACK_MODEL) stands in for it until it does.",
+    )
+
+
 def survivors(session: Session, event: RunStopped) -> Iterator[Deed]:
     if event.survivors:
         pids = ", ".join(str(pid) for pid in event.survivors)

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from bot.core.diffs import shorten_patch
 from bot.core.git import BranchDetails
-from bot.core.llm import BYTES_PER_TOKEN
+from bot.core.llm import BYTES_PER_TOKEN, ModelRole
 from bot.core.session import Session
 from bot.core.text import cut, language_of
 from bot.steps.asking import ModelReply, Prompt, json_parser
@@ -26,7 +26,7 @@ class BranchReply(ModelReply):
 
 
 @dataclass(frozen=True)
-class BranchPrompt(Prompt[str], name="branch", reply=BranchReply):
+class BranchPrompt(Prompt[str], name="branch", reply=BranchReply, role=ModelRole.SMALL):
     """`window`: tokens the model takes at once; `session`: whose work it is."""
 
     found: BranchDetails

@@ -201,7 +201,7 @@ class BranchMode:
 
     async def _summary(self, look: _BranchView, found: BranchDetails) -> str:
         """Return the summary, or a sentence that says why there is none."""
-        room = await self.world.rules.context_window()
+        room = await self.world.rules.context_window(BranchPrompt.role)
         try:
             patch = await self.world.repository.branch_patch(look.path, look.name, MAX_PATCH_CHARS)
             carried = self._known(look, found)

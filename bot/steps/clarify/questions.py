@@ -13,6 +13,7 @@ from bot.core.actions import FindQuestions, ReadAnswers
 from bot.core.events import AnswersRead, QuestionsFound, WishPart
 from bot.core.facts import Fact
 from bot.core.intent import Question, Risk, Vague, fixed_question, vague_request
+from bot.core.llm import ModelRole
 from bot.core.people import Earlier, Thread
 from bot.core.plan import DocumentKind
 from bot.core.session import Session
@@ -243,6 +244,7 @@ class AnswersPrompt(
     SessionPrompt[AnswersFound, ReadAnswers, AnswersRead],
     name="answers",
     reply=GivenAnswers,
+    role=ModelRole.SMALL,
     asked_by=ReadAnswers,
 ):
     """Which open questions these words answer. Nothing usable: all of them stay open."""

@@ -13,7 +13,7 @@ from bot.core.actions import JudgeWhole, SumUp
 from bot.core.errors import PortError, Refused
 from bot.core.events import SummedUp, WholeJudged
 from bot.core.evidence import Judgement, Verdict
-from bot.core.llm import Usage
+from bot.core.llm import ModelRole, Usage
 from bot.core.session import Session
 from bot.core.spec_kit import spec
 from bot.core.states import TaskState
@@ -67,6 +67,7 @@ class FinalPrompt(
     SessionPrompt[Whole, JudgeWhole, WholeJudged],
     name="final",
     reply=FinalReply,
+    role=ModelRole.JUDGE,
     asked_by=JudgeWhole,
 ):
     """DONE, or CONTINUE with what is missing and tasks for it. Without a usable answer the facts decide."""
@@ -262,7 +263,11 @@ class SumReply(ModelReply):
 
 @dataclass(frozen=True)
 class SummaryPrompt(
-    SessionPrompt[str, SumUp, SummedUp], name="summary", reply=SumReply, asked_by=SumUp
+    SessionPrompt[str, SumUp, SummedUp],
+    name="summary",
+    reply=SumReply,
+    role=ModelRole.SMALL,
+    asked_by=SumUp,
 ):
     """What came of a session, in a few sentences for the thread."""
 

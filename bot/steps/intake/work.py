@@ -11,7 +11,7 @@ from bot.core.errors import PortError, Refused
 from bot.core.events import Begun, Continued, PassedOn, Scanned, SessionOpened, Surveyed
 from bot.core.evidence import CommandSource
 from bot.core.forge import Hosted
-from bot.core.llm import context_tokens
+from bot.core.llm import ModelRole, context_tokens
 from bot.core.naming import derived_id
 from bot.core.people import Part
 from bot.core.repositories import Repositories
@@ -48,7 +48,7 @@ async def survey(world: World, session: Session, order: Survey) -> Surveyed:
         brought=await repository_settings(world, base.repository, base.commit, agents),
         agent=agent,
         agent_flags=world.agents.flags(agent.agent),
-        context_window=await world.rules.context_window(),
+        context_window=await world.rules.context_window(ModelRole.MAIN),
         most_at_once=world.rules.most_at_once,
         limits=world.rules.limits,
         unattended=world.rules.unattended,

@@ -162,7 +162,7 @@ class Knowledge:
                 session_tokens(session),
             )
         else:
-            window = await self.world.rules.context_window()
+            window = await self.world.rules.context_window(AskPrompt.role)
             evidence, tokens = await self._code(thread, question, window), token_budget(window)
         found, usage = await ask(self.world.llm, AskPrompt(question, evidence, session), tokens)
         self.world.beside.add(usage)

@@ -10,6 +10,7 @@ from pydantic import Field, field_validator
 
 from bot.core.facts import Fact
 from bot.core.intent import Intent, Risk, guess_type
+from bot.core.llm import ModelRole
 from bot.core.projections.registry import Observation
 from bot.core.text import language_of
 from bot.steps.asking import ModelReply, Prompt, json_parser
@@ -55,7 +56,7 @@ class Proposal(Fact):
 
 
 @dataclass(frozen=True)
-class EstimatePrompt(Prompt[Estimate], name="estimate", reply=Estimate):
+class EstimatePrompt(Prompt[Estimate], name="estimate", reply=Estimate, role=ModelRole.SMALL):
     """Nothing usable: the kind by its words, and a risk that waits for a person."""
 
     intent: Intent

@@ -10,6 +10,7 @@ from bot.core.plan import Document, DocumentKind
 from bot.core.session import Session
 from bot.core.task import Workspace
 from bot.core.world import World, performs
+from bot.steps.asking import for_its_model
 from bot.steps.looking import Looker
 from bot.steps.prompt_data import document_text
 from bot.steps.specify import questions
@@ -23,6 +24,7 @@ async def write_document(
     world: World, session: Session, order: WriteDocument
 ) -> DocumentWritten | ChoicesFound:
     today = world.clock.now().date()
+    session = await for_its_model(world, session)
     looker = Looker.of(world, session)
     written, usage = await questions.draft_document(
         world.llm, session, order.document, today, looker

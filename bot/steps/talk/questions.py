@@ -11,6 +11,7 @@ from pydantic import Field
 from bot.core.actions import JudgeContinuation, JudgeWords, SummariseTalk
 from bot.core.errors import PortError, Refused
 from bot.core.events import ContinuationJudged, TalkSummarised, WordsJudged
+from bot.core.llm import ModelRole
 from bot.core.session import Message, Session, Speaker
 from bot.core.states import Status, TaskState
 from bot.core.talk import WordKind, Words
@@ -62,6 +63,7 @@ class WordsPrompt(
     SessionPrompt[WordsReply, JudgeWords, WordsJudged],
     name="words",
     reply=WordsReply,
+    role=ModelRole.SMALL,
     asked_by=JudgeWords,
 ):
     """Talk, a question (answered at once), or a change. Nothing usable: talk, for then nothing happens."""
@@ -244,6 +246,7 @@ class CompressPrompt(
     SessionPrompt[str, SummariseTalk, TalkSummarised],
     name="compress",
     reply=SummaryReply,
+    role=ModelRole.SMALL,
     asked_by=SummariseTalk,
 ):
     """What stands for old messages. Decisions and open tasks need no place in it: they are always told beside it."""

@@ -13,7 +13,7 @@ from bot.core.actions import JudgeWork
 from bot.core.errors import PortError, Refused
 from bot.core.events import WorkJudged
 from bot.core.evidence import Check, Judgement, Verdict
-from bot.core.llm import Usage
+from bot.core.llm import ModelRole, Usage
 from bot.core.session import Session
 from bot.core.spec_kit.drafts import TaskType
 from bot.core.tampering.signs import Flag
@@ -46,6 +46,7 @@ class JudgePrompt(
     SessionPrompt[Verdict, JudgeWork, WorkJudged],
     name="judge",
     reply=VerdictReply,
+    role=ModelRole.JUDGE,
     asked_by=JudgeWork,
 ):
     """Is a task done? Tests that fail and things that are missing cannot be talked away."""
