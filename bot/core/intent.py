@@ -9,8 +9,8 @@ from enum import StrEnum
 from pydantic import AwareDatetime
 
 from bot.core.facts import Fact
+from bot.core.languages import JAPANESE
 from bot.core.states import INTENTS, IntentStatus, move
-from bot.core.text import JAPANESE
 
 
 class Risk(StrEnum):

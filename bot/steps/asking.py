@@ -21,6 +21,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 from bot.core.actions import ActionBase
 from bot.core.errors import PortError
 from bot.core.events import Event
+from bot.core.languages import is_in_language
 from bot.core.llm import (
     BYTES_PER_TOKEN,
     ModelRole,
@@ -32,7 +33,6 @@ from bot.core.llm import (
 )
 from bot.core.looks import TOOLS, Look, SeenLook, looks_in
 from bot.core.session import Session
-from bot.core.text import is_in_language
 from bot.core.world import World, performs
 from bot.ports import Llm
 from bot.steps.looking import Looker, with_looks

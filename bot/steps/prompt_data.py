@@ -17,6 +17,7 @@ from bot.core.errors import Refused
 from bot.core.evidence import Check
 from bot.core.git import Scan
 from bot.core.intent import Question
+from bot.core.languages import language_of
 from bot.core.llm import BYTES_PER_TOKEN, context_tokens, estimate_tokens, token_budget
 from bot.core.people import Thread
 from bot.core.plan import Document, DocumentKind
@@ -24,7 +25,7 @@ from bot.core.session import KEPT_VERBATIM, Message, Session, Speaker
 from bot.core.states import Phase, Status, TaskState
 from bot.core.talk import Change, Words
 from bot.core.task import Task, Workspace, drafts_of
-from bot.core.text import cut, language_of
+from bot.core.text import cut
 from bot.core.world import World
 from bot.steps.asking import system_message
 

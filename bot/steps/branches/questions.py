@@ -8,9 +8,10 @@ from pydantic import Field
 
 from bot.core.diffs import shorten_patch
 from bot.core.git import BranchDetails
+from bot.core.languages import language_of
 from bot.core.llm import BYTES_PER_TOKEN, ModelRole
 from bot.core.session import Session
-from bot.core.text import cut, language_of
+from bot.core.text import cut
 from bot.steps.asking import ModelReply, Prompt, json_parser
 from bot.steps.prompt_data import LONGEST_REPLY
 

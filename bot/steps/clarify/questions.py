@@ -13,12 +13,12 @@ from bot.core.actions import FindQuestions, ReadAnswers
 from bot.core.events import AnswersRead, QuestionsFound, WishPart
 from bot.core.facts import Fact
 from bot.core.intent import Question, Risk, Vague, fixed_question, vague_request
+from bot.core.languages import language_of
 from bot.core.llm import ModelRole
 from bot.core.people import Earlier, Thread
 from bot.core.plan import DocumentKind
 from bot.core.session import Session
 from bot.core.talk import Words
-from bot.core.text import language_of
 from bot.core.world import World
 from bot.steps.asking import ModelReply, ResultFields, SessionPrompt, json_parser
 from bot.steps.looking import Looker

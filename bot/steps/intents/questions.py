@@ -10,9 +10,9 @@ from pydantic import Field, field_validator
 
 from bot.core.facts import Fact
 from bot.core.intent import Intent, Risk, guess_type
+from bot.core.languages import language_of
 from bot.core.llm import ModelRole
 from bot.core.projections.registry import Observation
-from bot.core.text import language_of
 from bot.steps.asking import ModelReply, Prompt, json_parser
 from bot.steps.prompt_data import ReplyText, Sentence, ShortLine
 

@@ -12,10 +12,10 @@ from adapters.demo.answers import answer
 from adapters.demo.brief import PIECES
 from adapters.demo.texts import english, japanese
 from adapters.demo.work import WORK
+from bot.core.languages import is_in_language
 from bot.core.spec_kit import spec
 from bot.core.spec_kit.drafts import TaskDraft, breakdown_issues, draft_problems
 from bot.core.spec_kit.spec import check_plan, check_spec
-from bot.core.text import is_in_language
 from tests.adapters.played.conftest import ask, replied, written
 from tests.prompts import REPLIES
 

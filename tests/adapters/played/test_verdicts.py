@@ -9,9 +9,9 @@ import pytest
 from adapters.demo.answers import MISSING_EXPORT, NEEDS_PERSON, NEVER_FINISHED, OVERSIZED
 from adapters.demo.texts import english, japanese
 from adapters.demo.work import TaskOrder
+from bot.core.languages import is_in_language
 from bot.core.states import TaskState
 from bot.core.task import Acceptance, Task
-from bot.core.text import is_in_language
 from bot.steps.asking import ask
 from bot.steps.execute.questions import ReplanPrompt
 from bot.steps.finish.questions import FinalPrompt

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bot.core.cards import RootCard
 from bot.core.forge import Hosted
 from bot.core.intent import Question, Vague, fixed_question
+from bot.core.languages import ENGLISH
 from bot.core.people import ChosenDestination, Destination, Earlier, Part
-from bot.core.text import ENGLISH
 from bot.steps import messages
 from tests.looks.catalogue.entry import Entry, entry
 from tests.looks.catalogue.sample import MIKA, NOW, THREAD, asked, heard, looked
