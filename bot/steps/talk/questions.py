@@ -11,11 +11,12 @@ from pydantic import Field
 from bot.core.actions import JudgeContinuation, JudgeWords, SummariseTalk
 from bot.core.errors import PortError, Refused
 from bot.core.events import ContinuationJudged, TalkSummarised, WordsJudged
+from bot.core.languages import language_of
 from bot.core.llm import ModelRole
 from bot.core.session import Message, Session, Speaker
 from bot.core.states import Status, TaskState
 from bot.core.talk import WordKind, Words
-from bot.core.text import cut, language_of
+from bot.core.text import cut
 from bot.core.world import World
 from bot.steps.asking import ModelReply, Prompt, ResultFields, SessionPrompt, json_parser
 from bot.steps.looking import Looker
