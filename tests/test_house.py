@@ -21,6 +21,7 @@ from bot.steps.decisions import STEPS
 ROOT = Path(__file__).resolve().parents[1]
 LONGEST_FUNCTION = 40
 READS_JAPANESE = (
+    "core/languages.py",
     "steps/approve/rules",
     "steps/clarify/rules",
     "core/choices",
