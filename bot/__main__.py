@@ -77,16 +77,8 @@ def _command_coroutine(chosen: argparse.Namespace, umask: int) -> Coroutine[None
             return doctor.run(as_json=chosen.as_json, ask_model=chosen.ask_model)
         case "export" | "replay":
             return _archive_command(chosen)
-        case "context":
-            from bot.cli import context
-
-            return context.run(
-                chosen.request,
-                repository=chosen.repository,
-                at=chosen.at,
-                tokens=chosen.tokens,
-                as_json=chosen.as_json,
-            )
+        case "context" | "eval":
+            return _trial_command(chosen)
         case "run" | "continue" | "stop" | "intent":
             return _one_shot_command(chosen, umask)
         case "resume" if not chosen.list:
@@ -105,6 +97,28 @@ def _archive_command(chosen: argparse.Namespace) -> Coroutine[None, None, int | 
     if chosen.command == "replay":
         return export.replay(chosen.archive)
     return export.export(chosen.session, chosen.to)
+
+
+def _trial_command(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:
+    if chosen.command == "eval":
+        from bot.cli import evaluate
+
+        return evaluate.run(
+            repository=chosen.repository,
+            parts=chosen.parts,
+            cases=chosen.cases,
+            yes=chosen.yes,
+            as_json=chosen.as_json,
+        )
+    from bot.cli import context
+
+    return context.run(
+        chosen.request,
+        repository=chosen.repository,
+        at=chosen.at,
+        tokens=chosen.tokens,
+        as_json=chosen.as_json,
+    )
 
 
 def _one_shot_command(chosen: argparse.Namespace, umask: int) -> Coroutine[None, None, int | None]:

@@ -64,6 +64,7 @@ SHELL = {
         "repository_state",
         "specify.breakdown",
         "talk.evidence",
+        "trials",
         "workspaces",
     )
 }

@@ -42,6 +42,7 @@ PLAIN = {
     "bot.cli.archives": "the archive's name, and a title that was masked before it was saved",
     "bot.cli.arguments": "its version",
     "bot.cli.context": "the context of a request, which is masked as a whole",
+    "bot.cli.evaluate": "what came of trying the model, which is masked as a whole, and what it will cost",
     "bot.cli.demo": "where it is",
 }
 """Modules that say on the terminal what must not be changed."""

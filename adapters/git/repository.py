@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from adapters.files import read_regular_file
+from adapters.git.cases import history_cases
 from adapters.git.commits import STATUS_LIMIT, Branches, Commits, last_changed, readable
 from adapters.git.context import INDEX_FILE, find_context
 from adapters.git.errors import recognised_error, unreadable_repository
@@ -38,6 +39,7 @@ from bot.core.context.excerpts import RequestContext
 from bot.core.errors import Away, PortError, Refused, Unavailable
 from bot.core.git import Base, BranchDetails, BranchList, Checkout, Divergence, Scan
 from bot.core.looks import Look
+from bot.core.trials import HistoryCase
 
 OLDEST_GIT = (2, 36)
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -137,6 +139,12 @@ class GitRepository:
             index=self._home / INDEX_FILE,
             mask=self._mask,
         )
+
+    async def history_cases(self, path: str, commit: str, most: int) -> list[HistoryCase]:
+        """Return commits of the history on which a model can be tried."""
+        main = main_checkout(path)
+        await self._trust.check(main)
+        return await history_cases(self._git, main, commit, most)
 
     async def look(self, path: str, commit: str, look: Look) -> str:
         return await (await self._looks(path, commit)).answer(look)

@@ -81,6 +81,7 @@ def _parser() -> _Parser:
     _add_read_only_commands(commands)
     _add_archives(commands)
     _add_context(commands)
+    _add_eval(commands)
     _add_doctor(commands)
     played = commands.add_parser(
         "demo",
@@ -115,6 +116,32 @@ def _add_context(commands: Commands) -> None:
         "--tokens", type=int, default=0, metavar="N", help="how much the model would be shown"
     )
     _add_json(context)
+
+
+def _add_eval(commands: Commands) -> None:
+    trial = commands.add_parser(
+        "eval",
+        help="try the model on commits of a repository, with your own key",
+        **_help(
+            "Tries how well requests are understood in a repository: its own commits are the cases. Says first what it\n"
+            "will cost. find: are the files found that a commit changed (the model is not asked); locate: does the model\n"
+            "name them; judge: does it see that a change is done, and that one with a part missing is not.",
+            EVAL_EXAMPLES,
+        ),
+    )
+    trial.add_argument(
+        "--repository", metavar="PATH", default="", help="the repository; GWT_REPOSITORY otherwise"
+    )
+    trial.add_argument(
+        "--parts",
+        default="find,locate,judge",
+        help="which parts, separated by commas; all otherwise",
+    )
+    trial.add_argument(
+        "--cases", type=int, default=10, metavar="N", help="how many commits; 10 otherwise"
+    )
+    trial.add_argument("--yes", action="store_true", help="do not ask whether it may cost that")
+    _add_json(trial)
 
 
 def _add_doctor(commands: Commands) -> None:
@@ -373,6 +400,11 @@ CONTEXT_EXAMPLES = """\
 examples:
   gwt-bot context "Discounts must not apply to gift cards"
   gwt-bot context "Retry failed uploads" --repository ~/src/shop --at v2.1 --json"""
+
+EVAL_EXAMPLES = """\
+examples:
+  gwt-bot eval --parts find                       costs nothing
+  gwt-bot eval --cases 30 --yes --json > eval.json"""
 
 RUN_EXAMPLES = """\
 examples:

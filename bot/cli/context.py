@@ -28,7 +28,7 @@ async def run(request: str, *, repository: str, at: str, tokens: int, as_json: b
     current = await read_settings()
     masker = LearningMasker({**secrets_in(os.environ), **current.secrets})
     git = GitRepository(current.gwt_home, mask=masker.mask)
-    top = await git.top(str(_folder(repository) if repository else current.gwt_repository))
+    top = await git.top(folder(repository or current.gwt_repository))
     commit = await git.commit_of(top, at)
     window = await ChosenLlm(lambda: current, masker, os.environ).window(ModelRole.MAIN)
     budget = tokens or context_tokens(window)
@@ -37,8 +37,8 @@ async def run(request: str, *, repository: str, at: str, tokens: int, as_json: b
     sys.stdout.write(out + "\n")
 
 
-def _folder(repository: str) -> Path:
-    return Path(repository).expanduser().absolute()
+def folder(repository: str | Path) -> str:
+    return str(Path(repository).expanduser().absolute())
 
 
 def _as_json(found: RequestContext, masker: Masker) -> str:

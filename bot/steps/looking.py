@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -35,6 +35,7 @@ class Looker:
     commit: str
     tokens: int
     """What all answers together may still take."""
+    mask: Callable[[str], str] = str
     rounds: int = ROUNDS
     seen: list[SeenLook] = field(default_factory=list[SeenLook])
 
@@ -45,7 +46,7 @@ class Looker:
         if not base.base_commit:
             return None
         tokens = context_tokens(session.llm.context_window)
-        return cls(world.repository, base.path, base.base_commit, tokens)
+        return cls(world.repository, base.path, base.base_commit, tokens, world.masker.mask)
 
     @property
     def is_open(self) -> bool:
@@ -70,7 +71,7 @@ class Looker:
             whole = await self.repository.look(self.path, self.commit, look)
         except PortError as error:
             return f"That cannot be read now: {error.reason}."
-        text = in_bytes(whole)
+        text = in_bytes(self.mask(whole))
         tokens = estimate_tokens(text)
         self.tokens -= tokens
         self.seen.append(

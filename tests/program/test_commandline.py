@@ -49,6 +49,7 @@ def test_wrong_arguments_are_an_error_that_says_what_to_do(
         "info",
         "doctor",
         "context",
+        "eval",
     ],
 )
 def test_every_help_tells_something_and_fits_a_terminal(

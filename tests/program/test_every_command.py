@@ -28,6 +28,8 @@ COMMANDS = (
     ("context", "the total of the basket", "--tokens", "2000"),
     ("context", "the total of the basket", "--json"),
     ("context", "the total", "--at", "nowhere"),
+    ("eval", "--parts", "find", "--cases", "2"),
+    ("eval", "--parts", "guess"),
     ("info", "SESSION"),
     ("logs", "SESSION"),
     ("stop", "SESSION"),
@@ -132,6 +134,10 @@ def context_is_what_the_model_would_be_shown(tried: Tried) -> None:
     assert code == 0
     assert {"files", "tokens", "seconds", "text", "commit"} <= found.keys()
     assert all({"path", "ranges", "score", "why"} <= file.keys() for file in found["files"])
+    code, told = said["eval --parts guess"]
+    assert (code, "guess is none of find, locate, judge" in told) == (1, True)
+    code, told = said["eval --parts find --cases 2"]
+    assert (code, "has no commits to try the model on" in told) == (1, True)
     code, told = said["context the total --at nowhere"]
     assert code == 1
     assert "there is no commit nowhere" in told

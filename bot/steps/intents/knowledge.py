@@ -173,7 +173,7 @@ class Knowledge:
         path = await self.intents.repository(thread)
         commit = (await self.world.repository.checkout(path)).commit
         tokens = context_tokens(window)
-        looker = Looker(self.world.repository, path, commit, tokens)
+        looker = Looker(self.world.repository, path, commit, tokens, self.world.masker.mask)
         return Evidence(looker=looker, code=await code_about(looker, question, tokens))
 
     async def _estimate(self, repository: str, unknown: list[FiledIntent]) -> None:

@@ -66,7 +66,7 @@ async def code_about(looker: Looker, text: str, tokens: int) -> str:
     except PortError as error:
         log.warning("no code", extra={"data": {"why": error.reason}})
         return ""
-    return found.text
+    return looker.mask(found.text)
 
 
 async def _task_evidence(world: World, session: Session, task: Task) -> dict[str, object]:
