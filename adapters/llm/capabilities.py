@@ -37,7 +37,7 @@ class Request:
     """Index of the format that asks for it."""
     tools: tuple[Tool, ...]
     native: bool
-    """Whether the endpoint is given the tools as such; otherwise they are described in the system text."""
+    """Whether the endpoint is given the tools as such; otherwise its prompt alone tells of them."""
     stream: int
     """Index of the way to stream."""
     output: int
@@ -52,10 +52,6 @@ class Request:
             **_STREAMS[self.stream],
             **({self.output_field: self.output} if self.output else {}),
         }
-
-    @property
-    def description(self) -> str:
-        return "" if self.native else described_tools(self.tools)
 
 
 class Capabilities:
@@ -178,27 +174,10 @@ def is_useful(text: str, schema: Mapping[str, object]) -> bool:
 
 # Tools: as the endpoint's own where it has them, otherwise as a text, in which the model asks for them in JSON.
 
-_LOOK = """
-You may look before you answer. To look, answer with one JSON object and nothing else:
-{"look": [{"tool": "<name>", "<argument>": "<value>"}]}
-What you find follows; then look again or give your answer. These are the tools, with a JSON Schema of their arguments:
-"""
-
 
 def tool_fields(tools: Sequence[Tool]) -> dict[str, object]:
     """Return the field of a request that offers the tools."""
     return {"tools": [{"type": "function", "function": one.model_dump()} for one in tools]}
-
-
-def described_tools(tools: Sequence[Tool]) -> str:
-    """Return the text that offers the tools to a model whose endpoint has none."""
-    if not tools:
-        return ""
-    listed = (
-        f"- {one.name}: {one.description} {json.dumps(one.parameters, ensure_ascii=False)}\n"
-        for one in tools
-    )
-    return "\n" + _LOOK.lstrip() + "".join(listed)
 
 
 def look_in(calls: Sequence[object]) -> str:

@@ -108,9 +108,8 @@ class OpenAiLlm:
         while True:
             most = self._windows.output(self._access, question.text) if limited else 0
             request = known.request(self._key, schema, tools, most)
-            asked = replace(question, system=question.system + request.description)
             try:
-                answer = await self._once(client, asked, request)
+                answer = await self._once(client, question, request)
             except EmptyAnswer:
                 known.record_answer(request, "")
                 raise

@@ -11,7 +11,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from adapters.llm.answers import CUT_OFF, CallLog, MaskText, Question, usage_of, whole_answer
-from adapters.llm.capabilities import described_tools
 from adapters.llm.clis import PLAIN_VARIABLES, RULES_FILE, CliAnswer, MasterCli
 from adapters.llm.errors import cli_error, cut_off_error
 from adapters.processes import ProgramOutput, ProgramResult, ProgramTimeout, run
@@ -64,7 +63,7 @@ class CliLlm:
     async def _ask(
         self, question: Question, schema: dict[str, object] | None, tools: Sequence[Tool]
     ) -> Reply:
-        rules = _with_schema(question.system, schema) + described_tools(tools)
+        rules = _with_schema(question.system, schema)
         data = question.data + _described_turns(question.turns)
         ended = await self._ended(rules, _escaped(data, self._cli.expands))
         return self._reply(ended, asked=rules + data)

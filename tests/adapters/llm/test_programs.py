@@ -164,7 +164,7 @@ async def test_a_schema_is_part_of_the_rules(cli: MasterCli, programs: LlmProgra
     assert json.dumps(SCHEMA) in seen.rules
 
 
-async def test_tools_are_described_in_the_rules_and_turns_follow_the_data(
+async def test_the_rules_stay_as_they_are_and_turns_follow_the_data(
     cli: MasterCli, programs: LlmPrograms
 ) -> None:
     tool = Tool(name="read", description="Shows a file.", parameters={"type": "object"})
@@ -175,8 +175,7 @@ async def test_tools_are_described_in_the_rules_and_turns_follow_the_data(
         )
     first, second, third = programs.seen
     assert first.rules == second.rules == third.rules
-    assert '"look"' in first.rules
-    assert "- read: Shows a file." in first.rules
+    assert first.rules.startswith("Answer.")
     assert first.data == '{"a": 1}'
     assert second.data.startswith(first.data)
     assert third.data.startswith(second.data), "what begins alike is cached"
