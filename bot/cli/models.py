@@ -282,7 +282,7 @@ class ChosenLlm:
         )
         return reply.model_copy(update={"usage": reply.usage + asked})
 
-    async def window(self, role: ModelRole) -> int:
+    async def window(self, role: ModelRole = ModelRole.MAIN) -> int:
         """Return how many tokens the model accepts that would be asked now: by the setting, else as its endpoint or CLI
         reports, else by a table.
         """
