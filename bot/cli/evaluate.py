@@ -13,7 +13,7 @@ from bot.cli.models import ChosenLlm
 from bot.cli.process import secrets_in
 from bot.cli.read_settings import read_settings
 from bot.core.errors import Refused, SettingsError, Unavailable
-from bot.core.llm import context_tokens
+from bot.core.llm import ModelRole, context_tokens
 from bot.core.masking import LearningMasker
 from bot.core.trials import HistoryCase, TrialResult, summary
 from bot.steps.trials import CALLS, FIND, JUDGE, LOCATE, Trials
@@ -35,7 +35,7 @@ async def run(*, repository: str, parts: str, cases: int, yes: bool, as_json: bo
     masker = LearningMasker({**secrets_in(os.environ), **current.secrets})
     git = GitRepository(current.gwt_home, mask=masker.mask)
     llm = ChosenLlm(lambda: current, masker, os.environ)
-    window = await llm.window()
+    window = await llm.window(ModelRole.MAIN)
     top = await git.top(folder(repository or current.gwt_repository))
     found = await git.history_cases(top, await git.commit_of(top, "HEAD"), cases)
     if not found:
@@ -45,7 +45,7 @@ async def run(*, repository: str, parts: str, cases: int, yes: bool, as_json: bo
         )
     if not _agreed(chosen, len(found), window, yes=yes):
         return 1
-    trials = Trials(llm, git, top, window)
+    trials = Trials(llm, git, top, window, await llm.window(ModelRole.JUDGE))
     results = await _tried(trials, chosen, found)
     sys.stdout.write(masker.mask(_as_json(results) if as_json else _table(results)) + "\n")
     return 0

@@ -56,12 +56,13 @@ class LocatePrompt(Prompt[list[str]], name="locate", reply=LocateReply):
 
 @dataclass(frozen=True)
 class Trials:
-    """`window`: how many tokens the model accepts; 0 means unknown."""
+    """`window`, `judge_window`: how many tokens the model, and the one that judges, accepts; 0 means unknown."""
 
     llm: Llm
     repository: Repository
     path: str
     window: int
+    judge_window: int
 
     async def find(self, case: HistoryCase) -> list[TrialResult]:
         """Without the model: which of the touched files stand among the first ten, and among the first twenty?"""
@@ -98,7 +99,7 @@ class Trials:
             ("part missing", with_a_part_missing(case.patch)),
         ):
             begun = time.monotonic()
-            session = _session(case, self.path, self.window)
+            session = _session(case, self.path, self.judge_window)
             question = JudgePrompt(
                 session, session.tasks[0], session.created_at, PatchReading(session, patch)
             )

@@ -30,7 +30,7 @@ def trials(llm: ScriptedLlm) -> tuple[Trials, HistoryCase]:
         touched=("shop/discounts.py",),
         patch=PATCH,
     )
-    return Trials(llm, repository, repository.path, 0), case
+    return Trials(llm, repository, repository.path, 0, 0), case
 
 
 async def test_files_are_found_without_the_model() -> None:
