@@ -35,6 +35,10 @@ class ChangedText:
     lines: dict[int, str] = field(default_factory=dict[int, str])
 
 
+_BYTECODE = re.compile(r"(?:^|/)__pycache__/[^/]+\.py[co]$")
+"""What Python writes beside a source file, which is judged itself. Agents commit it where nothing ignores it."""
+
+
 @dataclass(frozen=True)
 class DividedPatch:
     parts: tuple[PatchPart, ...] = ()
@@ -58,7 +62,11 @@ def divide_patch(
     if not files:
         return DividedPatch()
     listed = tuple(one.named.rstrip("\n") for one in files)
-    unseen = {one.path: "binary" for one in files if one.binary and one.kind != "deleted"}
+    unseen = {
+        one.path: "binary"
+        for one in files
+        if one.binary and one.kind != "deleted" and not _BYTECODE.search(one.path)
+    }
     if is_cut:
         unseen[files[-1].path] = "too large to be read whole"
         known = {one.path for one in files}

@@ -131,3 +131,8 @@ def test_a_list_says_how_much_of_it_is_left_out() -> None:
     shown = listed_within(lines, 300)
     assert shown[-1] == f"… and {100 - len(shown) + 1} more files"
     assert len(json.dumps(shown)) < 400
+
+
+def test_bytecode_beside_its_source_holds_nothing_up() -> None:
+    text = binary("shop/__pycache__/mail.cpython-311.pyc") + binary("shop/tool.pyc")
+    assert divide_patch(text, 10_000, 4).unseen == ("shop/tool.pyc (binary)",)

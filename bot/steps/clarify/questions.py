@@ -14,7 +14,6 @@ from bot.core.events import AnswersRead, QuestionsFound, WishPart
 from bot.core.facts import Fact
 from bot.core.intent import Question, Risk, Vague, fixed_question, vague_request
 from bot.core.languages import language_of
-from bot.core.llm import ModelRole
 from bot.core.people import Earlier, Thread
 from bot.core.plan import DocumentKind
 from bot.core.session import Session
@@ -244,7 +243,6 @@ class AnswersPrompt(
     SessionPrompt[AnswersFound, ReadAnswers, AnswersRead],
     name="answers",
     reply=GivenAnswers,
-    role=ModelRole.SMALL,
     asked_by=ReadAnswers,
 ):
     """Which open questions these words answer. Nothing usable: all of them stay open."""

@@ -64,7 +64,6 @@ class WordsPrompt(
     SessionPrompt[WordsReply, JudgeWords, WordsJudged],
     name="words",
     reply=WordsReply,
-    role=ModelRole.SMALL,
     asked_by=JudgeWords,
 ):
     """Talk, a question (answered at once), or a change. Nothing usable: talk, for then nothing happens."""
