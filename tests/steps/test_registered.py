@@ -15,7 +15,7 @@ from bot.core import events
 from bot.core.actions import Action, ActionBase, RunCheck
 from bot.core.events import Event
 from bot.core.world import PERFORMERS, performs
-from bot.steps import decisions
+from bot.steps import decisions, trials
 from bot.steps.approve import rules as approve
 from bot.steps.asking import PROMPTS
 from bot.steps.change import rules as change
@@ -104,7 +104,8 @@ def test_every_prompt_file_is_one_question_and_is_headed_by_its_name() -> None:
         name: text.partition("\n")[0] for name, text in files.items() if name.endswith(".md")
     }
     # how to look at the repository stands below every question that may
-    assert headings == {f"{name}.md": f"# {name}" for name in (*PROMPTS, "looking")}
+    asked = {*PROMPTS, trials.LocatePrompt.name, "looking"}
+    assert headings == {f"{name}.md": f"# {name}" for name in asked}
 
 
 @pytest.mark.parametrize("event", members(Event), ids=lambda one: one.__name__)
