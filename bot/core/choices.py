@@ -304,10 +304,10 @@ def _parse_spec(text: str) -> Command:
     return Command(word=Word.SPEC, text=behind[0].strip() if behind else "")
 
 
-def _parse_ask(text: str) -> Command | None:
+def _parse_ask(text: str) -> Command:
     """Parse `ask` and a question, which is kept as it was written."""
     _, *behind = text.strip().split(maxsplit=1)
-    return Command(word=Word.ASK, text=behind[0].strip()) if behind else None
+    return Command(word=Word.ASK, text=behind[0].strip() if behind else "")
 
 
 def _parse_relink(text: str) -> Command:

@@ -43,6 +43,7 @@ from bot.steps.talk.questions import AskPrompt
 log = logging.getLogger("bot.knowledge")
 T = TypeVar("T")
 
+ASK_HOW = "Ask something, for instance: ask where are discounts applied?"
 MOST = 20
 LONGEST_NAME = 48
 MOST_ESTIMATES = 10
@@ -75,6 +76,8 @@ class Knowledge:
 
     def answer(self, thread: Thread, event: Commanded) -> AnswerCard | None:
         """Start the work and return an immediate answer, or `None` if the answer follows later."""
+        if event.command.word is Word.ASK and not event.command.text:
+            return AnswerCard(key=f"answer:{event.id}", title=ASK_HOW)
         if event.command.word is Word.ASK:
             self._begin(self._answer_question(thread, event))
             return None
