@@ -75,7 +75,7 @@ class Looks:
             case LookTool.HISTORY:
                 return await self._history(look)
             case LookTool.OUTLINE | LookTool.READ | LookTool.TESTS:
-                if look.path not in listing.blobs or is_secret(look.path):
+                if look.path not in listing.blobs:
                     return await asyncio.to_thread(missing, look.path, listing.blobs)
                 return await self._of_file(look, listing)
 
