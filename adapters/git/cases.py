@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from adapters.git.commits import readable
-from adapters.git.context import is_code, is_source
 from adapters.git.layout import GitCheckout
 from adapters.git.run import Git
+from adapters.git.sources import is_code, is_source
 from bot.core.trials import HistoryCase
 
 LOOKED_AT = 600

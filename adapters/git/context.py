@@ -10,20 +10,20 @@ import asyncio
 import contextlib
 import json
 import os
-import re
 import sqlite3
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from adapters.files import open_private
 from adapters.git.commits import readable
 from adapters.git.layout import GitCheckout
-from adapters.git.projects import is_test
 from adapters.git.run import Git
-from adapters.git.scan import list_files
+from adapters.git.scan import FileListing, list_files
+from adapters.git.sources import defines_names, is_document, is_source, is_test_code
 from bot.core.context.excerpts import OUTLINED, RequestContext, compose
 from bot.core.context.outline import LONGEST_TEXT, names
 from bot.core.context.ranking import WIDEST, PastChange, Ranked, SourceFile, rank
@@ -33,60 +33,21 @@ from bot.core.looks import masked_lines
 
 Place = GitCheckout | Path
 """A checkout, or the folder of a bare repository."""
+Names = dict[str, tuple[str, str]]
+"""By blob: the stems of the names it defines, and the exact forms of those that have several parts."""
 INDEX_FILE = "context.sqlite3"
-VERSION = 1
+VERSION = 2
 """The version of the cached rows. Rows of another version are read anew."""
 MOST_ROWS = 300_000
 COMMITS = 2_000
 TESTS = 10
-CHUNK = 8 * 1024 * 1024
+CHUNK = 4 * 1024 * 1024
 """The number of bytes read from git at once."""
 LARGEST = 400 * 1024
 """Files larger than this many bytes are generated or data, and are skipped."""
 LONGEST_MESSAGE = 4_000
-
-_SOURCE_SUFFIXES = """
-py pyi pyx rs go js mjs cjs ts mts cts tsx jsx java kt kts scala c h cc cpp cxx hpp hh hxx cs fs rb
-php swift vue svelte astro ex exs erl hrl lua sh bash zsh fish ps1 pl pm sql m mm dart hs ml mli clj
-cljs groovy gradle html htm css scss sass less graphql proto tf zig nim jl r v sv vhd pas d cu el
-lisp scm rkt sol toml yaml yml json md rst txt
-"""
-SOURCE = frozenset(_SOURCE_SUFFIXES.split())
-_TEXT = frozenset(
-    [
-        "toml",
-        "yaml",
-        "yml",
-        "json",
-        "md",
-        "rst",
-        "txt",
-        "html",
-        "htm",
-        "css",
-        "scss",
-        "sass",
-        "less",
-    ]
-)
-"""Suffixes of documents and settings.
-
-They count less than code: they mention everything and are seldom what is changed first.
-"""
-_TEXT_SHARE = 0.4
-_TESTS = re.compile(
-    r"(?:^|/)(?:tests?|specs?|__tests__|testing|testdata|fixtures|__snapshots__|cypress|e2e)/"
-    r"|(?:^|/)(?:test_[^/]*|conftest\.py)$|(?:[._-](?:test|spec)|Tests?|TestCase|IT)\.\w+$"
-)
-_GENERATED = re.compile(
-    r"(?:^|/)(?:node_modules|vendor|third_party|dist|build|\.git|\.worktrees|specs)/|(?:^|/)(?:package-lock\.json|pnpm-lock\.yaml|"
-    r"composer\.lock)$|\.min\.(?:js|css)$|[._]pb2?(?:_grpc)?\.\w+$|\.(?:snap|lock)$"
-)
-_SECRET = re.compile(
-    r"(?:^|/)(?:\.env[^/]*|\.netrc|\.npmrc|\.pypirc|id_(?:rsa|dsa|ecdsa|ed25519)|[^/]*\.(?:pem|key|p12|pfx|jks|keystore|kdbx)"
-    r"|[^/]*(?:secret|credential)[^/]*\.(?:json|ya?ml|toml|txt))$",
-    re.IGNORECASE,
-)
+DOCUMENT_SHARE = 0.4
+"""Documents and settings count less than code: they mention everything and are seldom what is changed first."""
 
 
 async def find_context(
@@ -104,17 +65,9 @@ async def find_context(
     `mask`: a file is masked as a whole, before pieces of it are chosen.
     """
     begun = time.monotonic()
-    listing, history = await asyncio.gather(
-        list_files(git, place, commit), read_history(git, place, commit, index)
+    (listing, blobs, known, left_out), history = await asyncio.gather(
+        _read_files(git, place, commit, index), read_history(git, place, commit, index)
     )
-    blobs = await asyncio.to_thread(_source_files, listing.blobs)
-    left_out = ["the repository has more files than are listed"] if listing.cut else []
-    try:
-        known = await _read_names(git, place, blobs, index)
-    except Refused as refusal:
-        # a partial clone: only names of files are known, and nothing is fetched
-        known = dict[str, tuple[str, str]]()
-        left_out.append(f"no contents could be read: {refusal.reason}")
     ranked, tests = await asyncio.to_thread(_ranked, request, blobs, known, history, listing.blobs)
     wanted = {one.path: blobs[one.path] for one in ranked[:OUTLINED] if one.path in blobs}
     texts = await read_texts(git, place, wanted) if known else {}
@@ -126,16 +79,20 @@ async def find_context(
     return found.model_copy(update={"seconds": seconds, "left_out": "; ".join(left_out)})
 
 
-def is_source(path: str) -> bool:
-    """Whether a file may be what a request is about: text that people write, and no test."""
-    return path.rpartition(".")[2].lower() in SOURCE and not (
-        _TESTS.search(path) or _GENERATED.search(path) or _SECRET.search(path)
-    )
-
-
-def is_secret(path: str) -> bool:
-    """Whether a file is made to hold secrets: it is never shown."""
-    return bool(_SECRET.search(path))
+async def _read_files(
+    git: Git, place: Place, commit: str, index: Path
+) -> tuple[FileListing, dict[str, str], Names, list[str]]:
+    """Return all files, the source files among them, what these define, and why something is missing."""
+    listing = await list_files(git, place, commit)
+    left_out = ["the repository has more files than are listed"] if listing.cut else []
+    blobs = await asyncio.to_thread(_source_files, listing.blobs)
+    try:
+        known = await _read_names(git, place, blobs, index)
+    except Refused as refusal:
+        # a partial clone: only names of files are known, and nothing is fetched
+        known = Names()
+        left_out.append(f"no contents could be read: {refusal.reason}")
+    return listing, blobs, known, left_out
 
 
 def _masked(texts: Mapping[str, str], mask: Callable[[str], str]) -> dict[str, str]:
@@ -149,15 +106,15 @@ def _source_files(blobs: Mapping[str, str]) -> dict[str, str]:
 def _ranked(
     request: str,
     blobs: Mapping[str, str],
-    known: Mapping[str, tuple[str, str]],
+    known: Names,
     history: Sequence[PastChange],
     everything: Iterable[str],
 ) -> tuple[list[Ranked], list[str]]:
     files = [SourceFile(path, *known.get(blob, ("", ""))) for path, blob in blobs.items()]
     ranked = rank(request, files, history)
     for one in ranked:
-        if one.path.rpartition(".")[2].lower() in _TEXT:
-            one.score *= _TEXT_SHARE
+        if is_document(one.path):
+            one.score *= DOCUMENT_SHARE
     ranked.sort(key=lambda one: (-one.score, one.path))
     return ranked, partner_tests([one.path for one in ranked[:6]], everything, history)
 
@@ -172,31 +129,24 @@ async def files_about(
     return [one.path for one in ranked]
 
 
-def is_code(path: str) -> bool:
-    kind = path.rpartition(".")[2].lower()
-    return kind in SOURCE and kind not in _TEXT
-
-
 def partner_tests(
     first: Sequence[str], everything: Iterable[str], history: Sequence[PastChange]
 ) -> list[str]:
     """The tests that changed together with these files, the first counting most, and those named after them."""
     weights = {path: 1 / (1 + at) for at, path in enumerate(first)}
+    known = {*everything}
     scores: defaultdict[str, float] = defaultdict(float)
-    known = {
-        path for path in everything if is_test(path) or (_TESTS.search(path) and is_code(path))
-    }
     for change in history:
         if len(change.paths) <= WIDEST and (
             gain := sum(weights.get(path, 0.0) for path in change.paths)
         ):
             for path in change.paths:
-                if path in known:
+                if path in known and is_test_code(path):
                     scores[path] += gain
-    stems = {frozenset(words(Path(path).stem)): weight for path, weight in weights.items()}
+    stems = {_stems_of(path.rpartition("/")[2]): weight for path, weight in weights.items()}
     for path in known:
-        own = frozenset(words(Path(path).stem)) - {"test", "spec"}
-        if own and (weight := stems.get(own)):
+        # few paths have such a name, so that this comes before they are tried for being tests
+        if (weight := stems.get(_tested_by(path.rpartition("/")[2]))) and is_test_code(path):
             scores[path] += 2 * weight
     return [
         readable(path)
@@ -204,18 +154,26 @@ def partner_tests(
     ]
 
 
+def _stems_of(name: str) -> frozenset[str]:
+    return frozenset(words(name.rpartition(".")[0] or name))
+
+
+@lru_cache(maxsize=20_000)
+def _tested_by(name: str) -> frozenset[str]:
+    """The stems of what a test file of this name is about."""
+    return _stems_of(name) - {"test", "spec"}
+
+
 # Contents: sizes first, so that no large file is read, then in chunks.
 
 
-async def _read_names(
-    git: Git, place: Place, blobs: Mapping[str, str], index: Path
-) -> dict[str, tuple[str, str]]:
-    wanted = {*blobs.values()}
+async def _read_names(git: Git, place: Place, blobs: Mapping[str, str], index: Path) -> Names:
+    wanted = {blob: path for path, blob in blobs.items() if defines_names(path)}
     known = await asyncio.to_thread(_kept_names, index, wanted)
-    if missing := sorted(wanted - known.keys()):
-        fresh: dict[str, tuple[str, str]] = {}
+    if missing := sorted(wanted.keys() - known.keys()):
+        fresh = Names()
         async for contents in _in_chunks(git, place, missing):
-            fresh |= await asyncio.to_thread(_extracted, contents)
+            fresh |= await asyncio.to_thread(_extracted, contents, wanted)
         fresh |= {blob: ("", "") for blob in missing if blob not in fresh}
         await asyncio.to_thread(_keep_names, index, fresh)
         known |= fresh
@@ -225,6 +183,7 @@ async def _read_names(
 async def _in_chunks(
     git: Git, place: Place, blobs: Sequence[str]
 ) -> AsyncIterator[dict[str, bytes]]:
+    # reading the next chunk meanwhile gains nothing: while a thread computes, the loop hardly gets to read from git
     sizes = await _sizes(git, place, blobs)
     chunk: list[str] = []
     room = CHUNK
@@ -278,18 +237,24 @@ def _text(content: bytes) -> str:
     return content.decode("utf-8", "replace").replace("\0", "\ufffd").replace("\r\n", "\n")
 
 
-def _extracted(contents: Mapping[str, bytes]) -> dict[str, tuple[str, str]]:
-    return {blob: _names_of(content) for blob, content in contents.items()}
+def _extracted(contents: Mapping[str, bytes], paths: Mapping[str, str]) -> Names:
+    return {blob: _names_of(content, paths[blob]) for blob, content in contents.items()}
 
 
-def _names_of(content: bytes) -> tuple[str, str]:
+def _names_of(content: bytes, path: str) -> tuple[str, str]:
     if b"\0" in content[:8000]:
         return "", ""
-    found = names(content[:LONGEST_TEXT].decode("utf-8", "replace"))
-    stems = [stem for name in found for stem in words(name)]
-    bare = {name.rpartition(".")[2] for name in found}
-    exact = sorted({name.lower() for name in bare if len(name) > 5 or compounds(name)})
-    return _padded(stems), _padded(exact)
+    found = names(content[:LONGEST_TEXT].decode("utf-8", "replace"), path)
+    forms = [_forms(name) for name in found]
+    exact = sorted({exact for _, exact in forms if exact})
+    return _padded(stems for stems, _ in forms if stems), _padded(exact)
+
+
+@lru_cache(maxsize=30_000)
+def _forms(name: str) -> tuple[str, str]:
+    """The stems of a name, and its form for exact matches; half of all names stand in several files."""
+    bare = name.rpartition(".")[2]
+    return " ".join(words(name)), bare.lower() if len(bare) > 5 or compounds(bare) else ""
 
 
 def _padded(parts: Iterable[str]) -> str:
@@ -398,7 +363,7 @@ _COMMITS = _Statements(
 )
 
 
-def _rows(index: Path, table: _Statements, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
+def _rows(index: Path, table: _Statements, ids: Iterable[str]) -> Names:
     found: dict[str, tuple[str, str]] = {}
     with _opened(index) as connection, contextlib.suppress(sqlite3.Error):
         if connection is not None:
@@ -415,7 +380,7 @@ def _keep(index: Path, table: _Statements, rows: Iterable[tuple[str, str, str]])
                 connection.execute(table.forget, (MOST_ROWS,))
 
 
-def _kept_names(index: Path, blobs: Iterable[str]) -> dict[str, tuple[str, str]]:
+def _kept_names(index: Path, blobs: Iterable[str]) -> Names:
     return _rows(index, _BLOBS, blobs)
 
 

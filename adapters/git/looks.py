@@ -13,7 +13,6 @@ from pathlib import Path
 from adapters.git.commits import readable
 from adapters.git.context import (
     files_about,
-    is_secret,
     partner_tests,
     read_history,
     read_texts,
@@ -21,6 +20,7 @@ from adapters.git.context import (
 from adapters.git.layout import GitCheckout
 from adapters.git.run import Git
 from adapters.git.scan import FileListing, list_files
+from adapters.git.sources import is_secret
 from bot.core.errors import Refused, Unavailable
 from bot.core.looks import (
     MOST_HITS,

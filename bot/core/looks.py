@@ -184,7 +184,7 @@ def listed(folder: str, paths: Iterable[str]) -> str:
 
 
 def outlined(path: str, text: str) -> str:
-    found = outline(text)
+    found = outline(text, path)
     heading = f"{path} ({_line_count(text)} lines)"
     if not found:
         return f"{heading}: no definitions were found; read its lines."
@@ -203,7 +203,7 @@ def excerpt(look: Look, text: str) -> str:
     """Show lines of a file with their numbers: a definition, the lines asked for, or its beginning."""
     lines = text.removesuffix("\n").split("\n")
     if look.definition:
-        found = _defined(look.definition, text)
+        found = _defined(look.definition, text, look.path)
         if not found:
             return f"{look.path} does not define {look.definition}.\n{outlined(look.path, text)}"
         ranges = [(one.first, one.last) for one in found[:3]]
@@ -226,9 +226,9 @@ def numbered(lines: Sequence[str], first: int, last: int) -> Iterator[str]:
         yield f"{number}: {cut(lines[number - 1], LONGEST_LINE)}"
 
 
-def _defined(name: str, text: str) -> list[Definition]:
+def _defined(name: str, text: str, path: str) -> list[Definition]:
     wanted = name.strip("`() ").replace("::", ".").lower()
-    found = outline(text)
+    found = outline(text, path)
     exact = [one for one in found if one.name.replace("::", ".").lower() == wanted]
     last = wanted.rpartition(".")[2]
     return exact or [

@@ -53,9 +53,15 @@ async def total(items: list[int],
 
 class Basket(Base):
     def add(self, item):
+        '''The
+        class above
+        '''
         self.items.append(item)
+
+
+type Price = int
 """,
-        [("LIMIT", 3, 3), ("total", 6, 8), ("Basket", 11, 13), ("add", 12, 13)],
+        [("LIMIT", 3, 3), ("total", 6, 8), ("Basket", 11, 16), ("add", 12, 16), ("Price", 19, 19)],
     ),
     "go": (
         "package shop\n\nfunc (b *Basket) Total(items []Item) (int, error) {\n\treturn 1, nil\n}\n\ntype Item struct {\n\tName string\n}\n",
@@ -91,8 +97,9 @@ class Basket(Base):
 @pytest.mark.parametrize("language", OUTLINES)
 def test_definitions_are_found_with_their_first_and_last_line(language: str) -> None:
     text, wanted = OUTLINES[language]
-    assert [(one.name, one.first, one.last) for one in outline(text)] == wanted
-    assert names(text) == [name for name, _, _ in wanted]
+    path = "shop.py" if language == "python" else f"shop.{language}"
+    assert [(one.name, one.first, one.last) for one in outline(text, path)] == wanted
+    assert names(text, path) == [name for name, _, _ in wanted]
 
 
 @pytest.mark.parametrize(
@@ -107,8 +114,9 @@ def test_definitions_are_found_with_their_first_and_last_line(language: str) -> 
         "await total(items,",
     ],
 )
-def test_statements_are_no_definitions(line: str) -> None:
-    assert names(f"    {line}\n        pass\n") == []
+@pytest.mark.parametrize("path", ["shop.py", "shop.java"])
+def test_statements_are_no_definitions(line: str, path: str) -> None:
+    assert names(f"    {line}\n        pass\n", path) == []
 
 
 HOSTILE = (
@@ -119,10 +127,11 @@ HOSTILE = (
 )
 
 
+@pytest.mark.parametrize("path", ["shop.py", "shop.java"])
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:8]))
-def test_no_text_takes_longer_than_its_length(text: str) -> None:
+def test_no_text_takes_longer_than_its_length(text: str, path: str) -> None:
     """A pattern that goes back and forth over these would not come to its end."""
-    assert len(outline(text)) <= 2_000
+    assert len(outline(text, path)) <= 2_000
     assert len(compounds(text) | paths_in(text)) <= 1
     assert all(words(text))
 

@@ -155,7 +155,9 @@ class FakeRepository:
         if found is None:
             raise Refused(f"the commit {commit} is not in the repository")
         files = [
-            SourceFile(name, f" {' '.join(stem for one in names(text) for stem in words(one))} ")
+            SourceFile(
+                name, f" {' '.join(stem for one in names(text, name) for stem in words(one))} "
+            )
             for name, text in found.files.items()
         ]
         ranked = rank(request, files, [])

@@ -179,7 +179,7 @@ class _OpenedFile:
 
     @classmethod
     def of(cls, ranked: Ranked, text: str, matcher: _Matcher) -> _OpenedFile:
-        definitions = outline(text)
+        definitions = outline(text, ranked.path)
         starts = [0, *(at + 1 for at, sign in enumerate(text) if sign == "\n")]
         hits = [(bisect_right(starts, at), word) for at, word in matcher.hits(text)]
         values = [_value_of(one, hits, matcher) for one in definitions]

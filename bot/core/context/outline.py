@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 # One pattern for all languages. Repositories may be hostile: every repetition is bounded, possessive or ends
 # at its line, so that no text takes more than linear time (see the test of it).
@@ -27,8 +29,9 @@ _STATEMENTS = (
 )
 _PARAMETERS = r"\([^;{}=\n]{0,300}"
 _BRACE = r"\)(?:[^;=\n]{0,120}\{|[ \t]*+\n[ \t]*+\{)"
+# It begins with a line break, because Python skips to a literal quickly, and tries `^` at each character.
 _HEAD = re.compile(
-    rf"^([ \t]*+)(?:@\w++[ \t]++)?{_MODIFIERS}(?:"
+    rf"\n[ \t]*+(?:@\w++[ \t]++)?{_MODIFIERS}(?:"
     rf"{_KEYWORDS}[ \t]++(?:\([^)\n]{{0,200}}\)[ \t]*+)?(?:self\.)?({_QUALIFIED}(?:[ \t]for[ \t]{_NAME})?)"
     # name = function, name: function, name = (…) =>, NAME = at the margin
     rf"|({_NAME})[ \t]*+[:=][ \t]*+(?:async[ \t]++)?(?:function\b|\([^()\n]{{0,300}}\)[ \t]*+(?::[^=\n]{{1,120}})?=>|{_NAME}[ \t]*+=>)"
@@ -40,6 +43,11 @@ _HEAD = re.compile(
     rf"|(?!(?:{_STATEMENTS})\b)({_NAME})[ \t]*+(?:<[^>\n]{{0,200}}>)?{_PARAMETERS}{_BRACE}"
     rf")",
     re.MULTILINE,
+)
+# Six times as fast, and no line of a text or a call that goes on is taken for a head.
+_PYTHON_HEAD = re.compile(
+    rf"\n(?:[ \t]*+(?:(?:async[ \t]++)?def|class|type)[ \t]++({_NAME})(?=[ \t]*+[(:\[=])"
+    r"|([A-Z][A-Z0-9_]{2,}+)[ \t]*+(?::[^=\n]{1,200})?=[^=])"
 )
 MOST_DEFINITIONS = 2_000
 LONGEST_TEXT = 400_000
@@ -57,27 +65,29 @@ class Definition:
     """The first line, without its indentation."""
 
 
-def names(text: str) -> list[str]:
+def names(text: str, path: str) -> list[str]:
     """Return the names of all definitions, in order.
 
     Their ends are not searched, because this runs over whole repositories.
     """
-    found = _HEAD.finditer(text[:LONGEST_TEXT])
-    return [
-        match[match.lastindex or 0]
-        for match, _ in zip(found, range(MOST_DEFINITIONS), strict=False)
-    ]
+    return [match[match.lastindex or 0] for match in _heads(text, path)]
 
 
-def outline(text: str) -> list[Definition]:
+def _heads(text: str, path: str) -> Iterator[re.Match[str]]:
+    """Find the heads of definitions; positions count from a line break put before the text."""
+    pattern = _PYTHON_HEAD if path.endswith((".py", ".pyi")) else _HEAD
+    return islice(pattern.finditer(f"\n{text[:LONGEST_TEXT]}"), MOST_DEFINITIONS)
+
+
+def outline(text: str, path: str) -> list[Definition]:
     """Return the definitions of a file with their first and last lines."""
     text = text[:LONGEST_TEXT]
     starts = [0, *(at + 1 for at, sign in enumerate(text) if sign == "\n")]
     lines = text.split("\n")
     indents = [_indent(line) for line in lines]
     found: list[Definition] = []
-    for match in _HEAD.finditer(text):
-        at = bisect_right(starts, match.start(match.lastindex or 0)) - 1
+    for match in _heads(text, path):
+        at = bisect_right(starts, match.start(match.lastindex or 0) - 1) - 1
         indent = indents[at]
         found.append(
             Definition(
@@ -88,8 +98,6 @@ def outline(text: str) -> list[Definition]:
                 lines[at].strip(),
             )
         )
-        if len(found) == MOST_DEFINITIONS:
-            break
     return found
 
 

@@ -6,6 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from bot.core.context.words import compounds, paths_in, query_weights, spoken, words
 
@@ -25,8 +26,7 @@ WIDEST = 40
 """Commits with more files than this say nothing about any of them."""
 
 
-@dataclass(frozen=True)
-class SourceFile:
+class SourceFile(NamedTuple):
     path: str
     names: str = ""
     """The stems of the names it defines, with a space before and after each."""
@@ -34,8 +34,7 @@ class SourceFile:
     """The compound names among them, in lower case, in the same format."""
 
 
-@dataclass(frozen=True)
-class PastChange:
+class PastChange(NamedTuple):
     """A commit: the stems of its message and the files it changed."""
 
     words: tuple[str, ...]
@@ -49,74 +48,81 @@ class Ranked:
     why: list[str] = field(default_factory=list[str])
 
 
+class _Ranks(dict[str, Ranked]):
+    """The files that have a score, by path."""
+
+    def __missing__(self, path: str) -> Ranked:
+        self[path] = one = Ranked(path, 0.0)
+        return one
+
+
 def rank(request: str, files: Sequence[SourceFile], history: Sequence[PastChange]) -> list[Ranked]:
     """Return the files with a score, best first. `history`: newest first."""
     weights = query_weights(request)
-    ranked = {file.path: Ranked(file.path, 0.0) for file in files}
+    ranked = _Ranks()
     _add_lexical(ranked, weights, files, spoken(request))
     _add_exact(ranked, request, files)
-    _add_history(ranked, weights, history)
+    _add_history(ranked, weights, files, history)
     return sorted(
         (one for one in ranked.values() if one.score > 0), key=lambda one: (-one.score, one.path)
     )
 
 
 def _add_lexical(
-    ranked: Mapping[str, Ranked],
+    ranked: _Ranks,
     weights: Mapping[str, float],
     files: Sequence[SourceFile],
     said: Mapping[str, str],
 ) -> None:
-    path_words = _PathWords()
-    found: dict[str, list[tuple[int, float, str]]] = {word: [] for word in weights}
+    in_paths = _path_matches(weights, files)
     sizes = [len(file.names) for file in files]
     average = max(1.0, sum(sizes) / max(1, len(sizes)))
-    padded = {word: f" {word} " for word in weights}
-    for at, file in enumerate(files):
-        folders, name = path_words.of(file.path)
-        names = file.names
-        norm = 1 - LENGTH + LENGTH * sizes[at] / average
-        for word, pad in padded.items():
-            tf = PATH * name.count(word) if word in name else 0.0
-            where = "name" if tf else ""
-            if word in folders:
-                tf += FOLDER
-                where = where or "folder"
-            if pad in names:
-                tf += NAMES * math.log2(1 + names.count(pad)) / norm
-                where = where or "definitions"
-            if tf:
-                found[word].append((at, tf, where))
     total = len(files)
     scale = math.sqrt(sum(weights.values()) or 1.0)
-    for word, hits in found.items():
+    for word, weight in weights.items():
+        pad = f" {word} "
+        in_names = {at for at, file in enumerate(files) if pad in file.names}
+        hits = sorted(in_names | in_paths[word].keys())
         idf = math.log(1 + (total - len(hits) + 0.5) / (len(hits) + 0.5))
-        for at, tf, where in hits:
-            gain = weights[word] * idf * tf * 2 / (tf + SATURATION) / scale
+        for at in hits:
+            tf, where = in_paths[word].get(at, (0.0, "definitions"))
+            if at in in_names:
+                norm = 1 - LENGTH + LENGTH * sizes[at] / average
+                tf += NAMES * math.log2(1 + files[at].names.count(pad)) / norm
+            gain = weight * idf * tf * 2 / (tf + SATURATION) / scale
             one = ranked[files[at].path]
             one.score += gain
             if gain > 0.3:
                 one.why.append(f"{said.get(word, word)} ({where})")
 
 
-class _PathWords:
-    """The stems of folders and file names; folders are split once."""
+def _path_matches(
+    weights: Mapping[str, float], files: Sequence[SourceFile]
+) -> dict[str, dict[int, tuple[float, str]]]:
+    """By word: the files whose path has it, what that counts, and where it stands.
 
-    def __init__(self) -> None:
-        self._folders: dict[str, frozenset[str]] = {"": frozenset()}
-
-    def of(self, path: str) -> tuple[frozenset[str], list[str]]:
-        folder, _, name = path.rpartition("/")
-        known = self._folders.get(folder)
-        if known is None:
-            known = self._folders[folder] = frozenset(words(folder))
+    Folders and names are split once each, because most of them occur many times.
+    """
+    found: dict[str, dict[int, tuple[float, str]]] = {word: {} for word in weights}
+    split: dict[str, list[str]] = {}
+    for at, file in enumerate(files):
+        folder, _, name = file.path.rpartition("/")
         base = name.partition(".")[0] or name
         if base in {"index", "__init__", "mod", "main", "lib"}:
             base = f"{folder.rpartition('/')[2]} {base}"
-        return known, words(base)
+        for part in (folder, base):
+            if part not in split:
+                split[part] = [word for word in words(part) if word in weights]
+        for word in split[base]:
+            count = found[word].get(at, (0.0, ""))[0]
+            found[word][at] = (count + PATH, "name")
+        for word in {*split[folder]}:
+            count, where = found[word].get(at, (0.0, "folder"))
+            found[word][at] = (count + FOLDER, where)
+    return found
 
 
-def _add_exact(ranked: Mapping[str, Ranked], request: str, files: Sequence[SourceFile]) -> None:
+def _add_exact(ranked: _Ranks, request: str, files: Sequence[SourceFile]) -> None:
     identifiers = compounds(request)
     named = paths_in(request)
     for identifier in identifiers:
@@ -135,7 +141,10 @@ def _add_exact(ranked: Mapping[str, Ranked], request: str, files: Sequence[Sourc
 
 
 def _add_history(
-    ranked: Mapping[str, Ranked], weights: Mapping[str, float], history: Sequence[PastChange]
+    ranked: _Ranks,
+    weights: Mapping[str, float],
+    files: Sequence[SourceFile],
+    history: Sequence[PastChange],
 ) -> None:
     usable = [change for change in history if len(change.paths) <= WIDEST]
     if not usable:
@@ -160,9 +169,9 @@ def _add_history(
             for path in change.paths:
                 similar[path] += alike
                 recent[path] += fresh
-    for path in {*similar, *recent}:
-        if (one := ranked.get(path)) is not None:
-            from_similar = SIMILAR * math.log(1 + similar[path])
-            one.score += from_similar + RECENT * math.log(1 + recent[path] / 0.3)
-            if from_similar > 0.3:
-                one.why.append("similar changes")
+    for path in {*similar, *recent}.intersection(file.path for file in files):
+        one = ranked[path]
+        from_similar = SIMILAR * math.log(1 + similar[path])
+        one.score += from_similar + RECENT * math.log(1 + recent[path] / 0.3)
+        if from_similar > 0.3:
+            one.why.append("similar changes")
