@@ -245,10 +245,12 @@ class _Exchange:
         self._size = estimate_tokens(self._system + self._sent)
         self._room = tokens - self._size if tokens else None
         self._turns: tuple[Turn, ...] = ()
-        schema = _json_schema(question.reply) if question.reply else None
-        self._schema = with_looks(schema) if schema and self._looker else schema
         if self._looker and self._room is not None:
             self._looker.tokens = min(self._looker.tokens, self._room)
+        if self._looker and not self._looker.is_open:
+            self._looker, self._system = None, system_message(question.name)
+        schema = _json_schema(question.reply) if question.reply else None
+        self._schema = with_looks(schema) if schema and self._looker else schema
 
     async def reply(self) -> Reply:
         tools = TOOLS if self._looker and self._looker.is_open else ()

@@ -20,12 +20,20 @@ from bot.core.diff_parts import (
 )
 from bot.core.errors import Refused
 from bot.core.evidence import CriterionResult, Judgement, Verdict
-from bot.core.llm import BUDGET_IF_UNKNOWN, BYTES_PER_TOKEN, ModelRole, Usage, estimate_tokens
+from bot.core.llm import (
+    BUDGET_IF_UNKNOWN,
+    BYTES_PER_TOKEN,
+    ModelRole,
+    Usage,
+    context_tokens,
+    estimate_tokens,
+)
 from bot.core.session import Session
 from bot.core.text import first_few
 from bot.core.world import World
 from bot.ports import Llm
-from bot.steps.asking import ModelReply, Prompt, ask, prompt, session_tokens
+from bot.steps.asking import ModelReply, Prompt, ask, session_tokens, system_message
+from bot.steps.looking import Looker
 from bot.steps.prompt_data import ShortLine, data_token_budget
 
 MOST_DIFF_TOKENS = 32_000
@@ -40,6 +48,9 @@ LARGE_PATCH = 50_000
 MOST_UNSEEN = 40
 MOST_COMPLAINTS = 8
 """Claims that do not hold, in one complaint."""
+LOOK_TOKENS = 8_000
+LOOK_ROUNDS = 1
+"""The judge may look around once, for callers and the like: more of what a change does not touch makes verdicts worse."""
 MOST_OF_A_CRITERION = 6
 """Places that one part may name for one criterion."""
 
@@ -262,7 +273,7 @@ def diff_room(session: Session, name: str, rest: Mapping[str, object]) -> int:
     window, scale = session.llm.context_window, session.llm.token_scale
     share = int(window * SHARE_OF_WINDOW) if window else BUDGET_IF_UNKNOWN // 2
     used = estimate_tokens(json.dumps(rest, ensure_ascii=False), scale)
-    left = data_token_budget(session, prompt(name)) - used
+    left = data_token_budget(session, system_message(name, looks=True)) - used
     tokens = max(FEWEST_DIFF_TOKENS, min(MOST_DIFF_TOKENS, share, left))
     return int(tokens * BYTES_PER_TOKEN / scale)
 
@@ -278,6 +289,15 @@ async def read_patch(world: World, path: str, since: str, until: str) -> tuple[s
         await asyncio.to_thread(world.masker.mask, patch) if large else world.masker.mask(patch)
     )
     return masked, len(patch) >= LONGEST_PATCH
+
+
+def looker_at(world: World, session: Session, commit: str) -> Looker | None:
+    """Return what the judge may look at: the repository at the commit that is judged, within what the patch leaves free."""
+    if not commit:
+        return None
+    tokens = min(LOOK_TOKENS, context_tokens(session.llm.context_window) // 3)
+    place = session.repository.path
+    return Looker(world.repository, place, commit, tokens, world.masker.mask, LOOK_ROUNDS)
 
 
 def reader_at(world: World, repository: str, commits: Sequence[str]) -> ReadFiles:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from bot.core.errors import PortError
-from bot.core.llm import context_tokens, estimate_tokens
+from bot.core.llm import BYTES_PER_TOKEN, context_tokens, estimate_tokens
 from bot.core.looks import (
+    ANSWER_BYTES,
     ROUNDS,
     TOOLS,
     Look,
@@ -71,7 +72,8 @@ class Looker:
             whole = await self.repository.look(self.path, self.commit, look)
         except PortError as error:
             return f"That cannot be read now: {error.reason}."
-        text = in_bytes(self.mask(whole))
+        room = min(ANSWER_BYTES, self.tokens * BYTES_PER_TOKEN)
+        text = in_bytes(self.mask(whole), room)
         tokens = estimate_tokens(text)
         self.tokens -= tokens
         self.seen.append(

@@ -15,6 +15,7 @@ from bot.core.evidence import CommandSource
 from bot.core.intent import Question
 from bot.core.layout import lay_out
 from bot.core.layout.phrases import state_in_words, usage_in_words
+from bot.core.looks import SeenLook
 from bot.core.session import Session, Speaker
 from bot.core.sheets import Bullets, Element, Fields, Table, Text, Tone
 from bot.core.states import Phase, Status, TaskState
@@ -168,7 +169,13 @@ def _context(session: Session) -> Iterator[Element]:
         yield Text(
             text=f"Looked at by the model itself, {counted(len(looks), 'look')}:", strong=True
         )
-        yield Bullets(items=tuple(str(one.look) for one in last))
+        base = session.repository.base_commit
+        yield Bullets(items=tuple(_look(one, base) for one in last))
+
+
+def _look(seen: SeenLook, base: str) -> str:
+    # the judge looks at the work, not at what it began from
+    return str(seen.look) if seen.commit == base else f"{seen.look} at {seen.commit[:12]}"
 
 
 def _lines(ranges: Sequence[tuple[int, int]]) -> str:

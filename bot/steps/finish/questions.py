@@ -28,9 +28,11 @@ from bot.steps.judging import (
     CriterionReply,
     PatchReading,
     claims,
+    looker_at,
     read_patch,
     reader_at,
 )
+from bot.steps.looking import Looker
 from bot.steps.prompt_data import (
     LONGEST_REPLY,
     Sentence,
@@ -76,10 +78,16 @@ class FinalPrompt(
     at: datetime
     patch: PatchReading | None = None
     """What all tasks have changed; none if nothing of it can be read any more."""
+    repository: Looker | None = None
 
     @classmethod
     async def about(cls, world: World, session: Session, order: JudgeWhole) -> Self:
-        return cls(session, world.clock.now(), await _whole_patch(world, session))
+        patch = await _whole_patch(world, session)
+        looker = looker_at(world, session, session.ending.merged_commit) if patch else None
+        return cls(session, world.clock.now(), patch, looker)
+
+    def looker(self) -> Looker | None:
+        return self.repository
 
     async def prepared(self, llm: Llm) -> tuple[Self, Usage]:
         if self.patch is None:

@@ -21,7 +21,15 @@ from bot.core.task import Task
 from bot.core.world import World
 from bot.ports import Llm
 from bot.steps.asking import ModelReply, ResultFields, SessionPrompt, json_parser
-from bot.steps.judging import CriterionReply, PatchReading, claims, read_patch, reader_at
+from bot.steps.judging import (
+    CriterionReply,
+    PatchReading,
+    claims,
+    looker_at,
+    read_patch,
+    reader_at,
+)
+from bot.steps.looking import Looker
 from bot.steps.prompt_data import (
     Sentence,
     check_data,
@@ -58,6 +66,7 @@ class JudgePrompt(
     flags: Sequence[Flag] = ()
     report: str = ""
     commit: str = ""
+    repository: Looker | None = None
 
     @classmethod
     async def about(cls, world: World, session: Session, order: JudgeWork) -> Self:
@@ -78,7 +87,11 @@ class JudgePrompt(
             failed=tests.failed if tests else (),
             has_report=task.type is TaskType.INVESTIGATION and bool(task.report.strip()),
         )
-        return cls(session, task, world.clock.now(), reading, task.flags, task.report, commit)
+        looker, now = looker_at(world, session, commit), world.clock.now()
+        return cls(session, task, now, reading, task.flags, task.report, commit, looker)
+
+    def looker(self) -> Looker | None:
+        return self.repository
 
     async def prepared(self, llm: Llm) -> tuple[Self, Usage]:
         rest, about = self._without_patch(), self._task_data()

@@ -13,6 +13,7 @@ from bot.core.checks import Comparison
 from bot.core.diff_parts import size_in_json
 from bot.core.errors import Unavailable
 from bot.core.evidence import CriterionResult, Judgement, Verdict
+from bot.core.llm import estimate_tokens, token_budget
 from bot.core.session import Session
 from bot.core.spec_kit.drafts import TaskType
 from bot.core.states import TaskState
@@ -24,7 +25,7 @@ from bot.steps.verify.questions import JudgePrompt, plain_verdict
 from tests.fakes.llm import Call, Line, ScriptedLlm
 from tests.fields import put
 from tests.steps.scenes import T0, check, executing, run, task, work
-from tests.steps.verify.test_only_what_was_seen import Bench
+from tests.steps.verify.test_only_what_was_seen import Bench, head
 from tests.steps.worst import answers as worst
 
 DIFF = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
@@ -444,6 +445,47 @@ async def test_a_change_of_five_megabytes_is_read_within_bounds(window: int) -> 
     assert prepared.patch.unseen[0].startswith("f")
     assert len(prepared.patch.unseen) < 50
     assert len(json.dumps(prepared.data())) < 4 * max(room, 20_000)
+
+
+LOOK = answer(look=[{"tool": "read", "path": "a.py"}, {"tool": "search", "text": "value"}])
+
+
+async def test_the_judge_looks_once_at_the_commit_it_judges_and_that_is_recorded() -> None:
+    bench = Bench()
+    one = await looked_at(bench, {"a.py": HOSTILE})
+    bench.moves(one)
+    bench.llm.then(LOOK, LOOK, answer(verdict="continue", missing=["Round down"]))
+    order = JudgeWork(task_id=one.id, commit=head(one), number=1)
+    judged = await JudgePrompt.perform(bench.world, bench.session(one), order)
+    first, second = (call.correction for call in bench.llm.calls[1:])
+    found = json.loads(first)
+    assert "1: x = 1  # criterion met" in found["found"][0]["found"]
+    assert found["rounds_left"] == 0
+    assert "nothing more can be looked at" in second
+    assert all("criterion met" not in call.system for call in bench.llm.calls)
+    assert [(str(seen.look), seen.commit) for seen in judged.looks] == [
+        ("read a.py", head(one)),
+        ("search “value”", head(one)),
+    ]
+    assert judged.verdict.outcome is Judgement.CONTINUE
+
+
+@pytest.mark.parametrize("window", [0, 12_000, 64_000])
+async def test_what_the_judge_looks_at_leaves_the_change_its_room(window: int) -> None:
+    bench = Bench()
+    one = await looked_at(bench, {"a.py": "".join(f"value_{n} = {n}\n" for n in range(300))})
+    session = bench.session(one)
+    session.llm.context_window = window
+    reads = [{"tool": "read", "path": "a.py", "first": n, "last": n + 200} for n in range(1, 7)]
+    bench.llm.then(answer(look=reads), answer(verdict="continue", missing=["Round down"]))
+    order = JudgeWork(task_id=one.id, commit=head(one), number=1)
+    judged = await JudgePrompt.perform(bench.world, session, order)
+    last = bench.llm.calls[-1]
+    assert "value_299 = 299" in str(sent(bench.llm, -1)["diff"])
+    assert judged.looks
+    assert "no room" in last.correction
+    whole = last.system + last.data + "".join(turn.answer + turn.then for turn in last.turns)
+    assert estimate_tokens(whole) <= token_budget(window)
 
 
 @pytest.mark.parametrize(
