@@ -71,6 +71,8 @@ def _command_coroutine(chosen: argparse.Namespace, umask: int) -> Coroutine[None
             from bot.cli import demo
 
             return demo.run(auto=chosen.auto, fresh=chosen.fresh, umask=umask)
+        case "web":
+            return _page_command(chosen, umask)
         case "doctor":
             from bot.cli import doctor
 
@@ -89,6 +91,16 @@ def _command_coroutine(chosen: argparse.Namespace, umask: int) -> Coroutine[None
             from bot.cli import console
 
             return console.run(repl_options(chosen), umask=umask)
+
+
+def _page_command(chosen: argparse.Namespace, umask: int) -> Coroutine[None, None, int | None]:
+    if chosen.demo:
+        from bot.cli import demo
+
+        return demo.run_page(opens=chosen.opens, fresh=chosen.fresh, umask=umask)
+    from bot.cli import page
+
+    return page.run(chosen.session, opens=chosen.opens, umask=umask)
 
 
 def _archive_command(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:

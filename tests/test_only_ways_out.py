@@ -9,6 +9,7 @@
 | the registry | `core.projections.registry_writer` | masks what is written to `.forge` |
 | logs of tasks, evidence, audit log | `adapters.store` | mask, personal data too |
 | transcripts, output of commands | `adapters.tmux.screens`, `adapters.commands.shell` | mask what a program says before they cut and write it |
+| the local page | `adapters.local.page.render` | masks every text that a template writes |
 | programs that ask | `desk.tell`, `cli.status`, `cli.archives` | mask |
 | the log | `adapters.log.LogFile`, on the root | masks every line; before it there is `EarlyLog` |
 | the terminal | `cli.process.say`, `doctor`, the console's screen | mask |
@@ -44,6 +45,7 @@ PLAIN = {
     "bot.cli.context": "the context of a request, which is masked as a whole",
     "bot.cli.evaluate": "what came of trying the model, which is masked as a whole, and what it will cost",
     "bot.cli.demo": "where it is",
+    "bot.cli.page": "the address of the page, which works once",
 }
 """Modules that say on the terminal what must not be changed."""
 

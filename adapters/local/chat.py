@@ -97,6 +97,13 @@ class LocalChat:
                 continue
             await self._call_consoles([seat], lambda to, one=one: to.show(one.thread, one.card))
 
+    def cards(self, thread: Thread) -> tuple[Card, ...]:
+        """Return the cards of a thread, in the order in which they came."""
+        return tuple(one.card for one in self._board if one.thread.key == thread.key)
+
+    def card(self, thread: Thread, key: str) -> Card | None:
+        return self._board.card(thread, key)
+
     async def greet(self, seat: LocalConsole, greeting: Awaitable[None]) -> None:
         """Run the greeting; what is whispered meanwhile goes to the new console."""
         _greeted.set(seat)
@@ -179,6 +186,10 @@ class Board:
         """Iterate over the cards, newest last."""
         return iter(tuple(self._cards.values()))
 
+    def card(self, thread: Thread, key: str) -> Card | None:
+        kept = self._cards.get((thread.key, key))
+        return kept.card if kept else None
+
     def put(self, new: BoardCard) -> None:
         """Keep a card, unless it is there already. If the disk is full it is only missing after a restart."""
         if self._cards.get((new.thread.key, new.card.key)) == new:
@@ -189,7 +200,8 @@ class Board:
 
     def _remember(self, new: BoardCard) -> None:
         place = (new.thread.key, new.card.key)
-        self._cards.pop(place, None)
+        if getattr(new.card, "anew", False):
+            self._cards.pop(place, None)  # it stands at the end of its thread from now on
         self._cards[place] = new
         while len(self._cards) > MAX_CARDS:
             del self._cards[next(iter(self._cards))]

@@ -44,7 +44,7 @@ class TellRequest(Fact):
 
     ask: Literal["tell"] = "tell"
     id: int
-    about: Literal["status", "sessions", "session", "usage", "inbox"]
+    about: Literal["status", "sessions", "session", "usage", "inbox", "page"]
     of: str = ""
 
 

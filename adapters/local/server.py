@@ -276,8 +276,12 @@ def is_agent(peer: socket.socket) -> bool:
         pid = int(_UCRED.unpack(raw)[0])
     except (AttributeError, OSError, struct.error):
         return False
-    if pid == 0:  # from the host around this container, where no agents run
-        return False
+    # 0: from the host around this container, where no agents run
+    return pid != 0 and belongs_to_agent(pid)
+
+
+def belongs_to_agent(pid: int) -> bool:
+    """Whether the process, or one that it descends from, was started for the run of an agent."""
     try:
         caller = psutil.Process(pid)
         family = (caller, *caller.parents())

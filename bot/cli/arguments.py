@@ -75,6 +75,7 @@ def _parser() -> _Parser:
             "Listens in every chat that is configured, until it is told to end (Ctrl-C, SIGTERM)."
         ),
     )
+    _add_web(commands)
     _add_console(commands)
     _add_single(commands)
     _add_intent(commands)
@@ -93,6 +94,22 @@ def _parser() -> _Parser:
     played.add_argument("--auto", action="store_true", help="let the demo play you, too")
     played.add_argument("--fresh", action="store_true", help="forget the last demo and start anew")
     return parser
+
+
+def _add_web(commands: Commands) -> None:
+    web = commands.add_parser(
+        "web",
+        help="look at it in a browser on this machine",
+        **_help(WEB),
+    )
+    web.add_argument(
+        "session", nargs="?", default="", type=_id, help="open this one: its id, or the beginning"
+    )
+    web.add_argument(
+        "--no-open", dest="opens", action="store_false", help="print the address instead"
+    )
+    web.add_argument("--demo", action="store_true", help="play the demo in it, no account needed")
+    web.add_argument("--fresh", action="store_true", help="with --demo: start it anew")
 
 
 def _add_context(commands: Commands) -> None:
@@ -356,6 +373,9 @@ Begin here:
 
 gwt-bot COMMAND --help tells more about each."""
 
+WEB = """\
+Opens the local page: the board, plans to comment on, running tasks, results. It belongs to the bot at work on this home;
+if there is none, this is the bot, until Ctrl-C. Only this user's browser on this machine gets in."""
 CONSOLE = """\
 At a terminal: type what you want built. Enter takes all defaults and approves what was
 just shown, arrow keys choose, Esc stops, Tab leads to the branches and back, / lists the

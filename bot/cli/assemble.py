@@ -71,6 +71,8 @@ class AssemblyOptions:
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     unattended: bool = False
     """Requests come through a pipe: nobody can answer a question in between."""
+    example: str = ""
+    """A request that fits the repository, for those who see the bot for the first time."""
     only: frozenset[str] | None = None
     """Ids of the sessions to restore; `None` restores all. The others stay untouched on disk."""
     stage: Mapping[str, str] = field(default_factory=dict[str, str])

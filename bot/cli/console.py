@@ -210,7 +210,7 @@ def _remote_seat(chat: ConsoleChat, there: BotConnection) -> ConsoleSeat:
 @asynccontextmanager
 async def local_seat(plan: AssemblyOptions, chat: ConsoleChat) -> AsyncGenerator[ConsoleSeat, None]:
     """Start the bot in this process with this console connected to it. Other consoles may connect."""
-    async with running_bot_with_console(plan) as (desk, local), asyncio.TaskGroup() as group:
+    async with running_bot_with_console(plan) as (desk, local, _), asyncio.TaskGroup() as group:
         falling = group.create_task(_report_crashed_sessions(desk, chat))
 
         async def greet() -> None:

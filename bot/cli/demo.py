@@ -16,11 +16,13 @@ from adapters.demo import STAGE_VARIABLE
 from adapters.demo.model import PlayedModel
 from adapters.demo.sample import is_merged, make_sample
 from adapters.demo.texts import REQUEST
+from adapters.local.handshake import ask_bot
 from adapters.store import InstanceLock, JournalStore
 from bot.cli.assemble import AssemblyOptions, create_panes
 from bot.cli.console import run_local_console
-from bot.cli.process import local_person
-from bot.cli.serve import console_gate
+from bot.cli.page import show_address
+from bot.cli.process import local_person, say
+from bot.cli.serve import console_gate, running_bot_with_console
 from bot.core.commands import HELP
 from bot.core.errors import BotError
 from bot.settings import Settings
@@ -33,11 +35,7 @@ AUTO_PAUSE = 1.5
 
 
 async def run(*, auto: bool, fresh: bool, umask: int) -> None:
-    folder = await asyncio.to_thread(FOLDER.absolute)
-    if fresh:
-        await end_agents(folder)
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
-    await asyncio.to_thread(make_sample, folder / "shop")
+    folder = await _prepared_folder(fresh=fresh)
     if await asyncio.to_thread(is_over, folder):
         sys.stdout.write(
             f"The demo in {folder} has been played to its end. Play it anew with --fresh.\n"
@@ -63,6 +61,42 @@ async def run(*, auto: bool, fresh: bool, umask: int) -> None:
         await run_local_console(plan, chat)
     if lines and not lines.completed:
         raise BotError("The demo did not come to its end; the cards above say why.")
+
+
+async def run_page(*, opens: bool, fresh: bool, umask: int) -> None:
+    """Play the demo in the local page, until Ctrl-C."""
+    folder = await _prepared_folder(fresh=fresh)
+    home = folder / "home"
+    if told := await ask_bot(home, "page"):
+        await show_address(str(told[0]), home, opens=opens)
+        return
+    async with PlayedModel({**os.environ, **STAGE}) as model:
+        settings = settings_for(folder, model.base_url)
+        plan = AssemblyOptions(
+            current=lambda: settings,
+            chats={},
+            gate=console_gate(local_person()),
+            example=REQUEST,
+            stage=STAGE,
+            umask=umask,
+        )
+        async with running_bot_with_console(plan) as (_, _, page):
+            if opens:
+                say(
+                    "This is the demo: the model and the coding agent are played, everything else is real.",
+                    f"The sample repository is {folder / 'shop'}. Ctrl-C ends it; started again, it goes on.",
+                )
+            await show_address(await page.address(), home, opens=opens)
+            await asyncio.Event().wait()
+
+
+async def _prepared_folder(*, fresh: bool) -> Path:
+    folder = await asyncio.to_thread(FOLDER.absolute)
+    if fresh:
+        await end_agents(folder)
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+    await asyncio.to_thread(make_sample, folder / "shop")
+    return folder
 
 
 def is_over(folder: Path) -> bool:

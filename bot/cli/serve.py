@@ -10,12 +10,15 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from importlib.metadata import version
 
+from pydantic import JsonValue
+
 from adapters.local.chat import LocalChat
 from adapters.local.handshake import VERSION, Welcome
 from adapters.local.server import serve_socket
 from bot import settings
 from bot.cli.assemble import AssemblyOptions, running_desk
 from bot.cli.chats import configured_chats
+from bot.cli.page import BotPage, Page
 from bot.cli.process import local_person, say
 from bot.cli.read_settings import read_settings
 from bot.core.desk import Desk
@@ -65,7 +68,7 @@ async def _serve(plan: AssemblyOptions, chats: Mapping[str, Chat]) -> None:
 
     A chat that refuses the bot for good is reported and dropped; after the last one, BotError ends the bot.
     """
-    async with running_bot_with_console(plan) as (desk, _):
+    async with running_bot_with_console(plan) as (desk, _, _):
         _say(*desk.broken(), *desk.unfinished(), f"At work on {', '.join(chats)}.")
         async with asyncio.TaskGroup() as group:
             falling = group.create_task(_report_crashed_sessions(desk))
@@ -109,7 +112,7 @@ def console_gate(person: Person) -> Gate:
 @asynccontextmanager
 async def running_bot_with_console(
     plan: AssemblyOptions,
-) -> AsyncGenerator[tuple[Desk, LocalChat], None]:
+) -> AsyncGenerator[tuple[Desk, LocalChat, Page], None]:
     """Run the bot with all chats of the plan and the local console. One gate protects them all."""
     person = local_person()
     home = plan.current().gwt_home
@@ -120,10 +123,13 @@ async def running_bot_with_console(
     )
     async with running_desk(plan) as desk:
         hearing = asyncio.create_task(local.listen(desk.take), name="local")
+        page = Page(local, BotPage(desk, str(plan.current().gwt_repository), plan.example))
+        backend = _SocketBackend(desk, page)
         try:
-            async with serve_socket(home, local, _SocketBackend(desk), _welcome(plan.current())):
-                yield desk, local
+            async with serve_socket(home, local, backend, _welcome(plan.current())):
+                yield desk, local, page
         finally:
+            await page.close()
             hearing.cancel()
             await asyncio.gather(hearing, return_exceptions=True)
 
@@ -140,7 +146,13 @@ def _welcome(current: Settings) -> Welcome:
 class _SocketBackend:
     """What the local socket gives access to."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, page: Page) -> None:
+        self._desk = desk
+        self._page = page
         self.rest = desk.rest
         self.greet = desk.welcome
-        self.tell = desk.tell
+
+    async def tell(self, about: str, of: str) -> JsonValue:
+        if about == "page":
+            return await self._page.address(of)
+        return await self._desk.tell(about, of)

@@ -206,7 +206,7 @@ class Actor:
         self._world.logbook.note(before, event, session)
         self._world.registrar.note(before, session)
         remember_tests(self._world, before, session)
-        self._world.visits.changed()
+        self._world.visits.changed(session.id)
         self._world.recall.note(before, session, event.at)
 
     def _bug_event(self, reason: str) -> Broke:

@@ -296,6 +296,17 @@ class Desk:
             return [world.masker.mask_model(line) for line in found]
         return status_data.status_of(world.store, about, of)
 
+    @property
+    def world(self) -> World:
+        return self._world
+
+    def session(self, session_id: str) -> Session | None:
+        """Return a session as it is now, also by the beginning of its id."""
+        return self._live.session(session_id) or self._live.saved_session(session_id)
+
+    def session_id_of(self, thread: Thread) -> str:
+        return self._live.session_id_of(thread)
+
     def actors(self) -> tuple[Actor, ...]:
         return self._live.actors()
 

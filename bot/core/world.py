@@ -109,11 +109,15 @@ class HomeVisits:
         default_factory=dict[str, tuple[Thread, Person]]
     )
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
+    follower: Callable[[str], None] | None = None
+    """Called with the id of each session that has changed, for as long as somebody looks at the local page."""
 
-    def changed(self) -> None:
+    def changed(self, session_id: str) -> None:
         """Report that a session has changed. Costs nothing if nobody looks."""
         if self._visitors:
             self._changed.set()
+        if self.follower:
+            self.follower(session_id)
 
     def come(self, thread: Thread, person: Person) -> None:
         key = f"{thread.key}:{person.id}"

@@ -173,7 +173,7 @@ async def test_of_many_who_look_the_last_are_kept_up_to_date_and_one_failure_hur
     for number in range(MAX_VISITORS + 3):
         visits.come(HOME, Person(platform="memory", id=f"U{number}"))
     life = asyncio.create_task(visits.keep_up(clock, show))
-    visits.changed()
+    visits.changed("s1")
     for _ in range(80):
         await clock.advance(1)
     life.cancel()

@@ -42,6 +42,7 @@ COMMANDS = (
     ("doctor",),
     ("demo",),
     ("serve",),
+    ("web", "ffffffff"),
 )
 UNREAD = (
     ("run", "Add a health check"),

@@ -1,0 +1,123 @@
+"""The board: what needs a person, what is worked on, what is done."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from adapters.local.chat import PLATFORM
+from adapters.local.page.frame import (
+    OVER,
+    Context,
+    OpenSession,
+    PageParts,
+    cost_in_words,
+    counted_tasks,
+    doing,
+    leads_to,
+)
+from bot.core.cards import ApprovalCard, Card, StatusCard
+from bot.core.choices import Choice, Style
+from bot.core.layout import lay_out
+from bot.core.session import Session
+from bot.core.states import Status, TaskState
+from bot.core.text import ago
+from bot.ports import IndexedSession
+
+MAX_DONE = 8
+"""Finished sessions on the board; the others are in the history."""
+DONE_DAYS = timedelta(days=7)
+_SEGMENTS = {
+    TaskState.RUNNING: "work",
+    TaskState.VERIFYING: "work",
+    TaskState.INTEGRATING: "work",
+    TaskState.NEEDS_CONTINUATION: "work",
+    TaskState.COMPLETED: "done",
+    TaskState.FAILED: "fail",
+    TaskState.BLOCKED: "need",
+}
+
+
+def board(parts: PageParts, query: dict[str, str]) -> Context:
+    now = datetime.now(UTC)
+    at_work = parts.open_sessions()
+    need = [one for one in at_work if one.waiting]
+    need.sort(key=lambda one: one.session.updated_at)
+    over = [one for one in parts.data.sessions() if one.status in OVER]
+    lately = [one for one in over if now - one.updated_at < DONE_DAYS]
+    return {
+        "need": [_need_card(parts, one, now) for one in need],
+        "work": [_work_card(parts, one, now) for one in at_work if not one.waiting],
+        "done": [_done_card(one) for one in over[:MAX_DONE]],
+        "done_lately": len(lately),
+        "done_more": max(0, len(over) - MAX_DONE),
+        "panes": sum(
+            len(one.session.in_state(TaskState.RUNNING)) for one in at_work if not one.waiting
+        ),
+    }
+
+
+def _need_card(parts: PageParts, one: OpenSession, now: datetime) -> dict[str, object]:
+    card = one.waiting[0]
+    sheet = lay_out(card)
+    here = one.session.thread.platform == PLATFORM
+    links, choices = leads_to(one.session.id, card), _pressable_on_board(card) if here else ()
+    return {
+        **_card_facts(one, now),
+        "why": sheet.title,
+        "more": len(one.waiting) - 1,
+        "failed": one.session.status is Status.FAILED
+        or bool(one.session.in_state(TaskState.FAILED)),
+        "links": links,
+        "buttons": [
+            parts.button(one.session.thread, card, each, one.session.id) for each in choices
+        ],
+    }
+
+
+def _work_card(parts: PageParts, one: OpenSession, now: datetime) -> dict[str, object]:
+    return {**_card_facts(one, now), "doing": doing(one.session), "live": _live(parts, one.session)}
+
+
+def _card_facts(one: OpenSession, now: datetime) -> dict[str, object]:
+    session = one.session
+    return {
+        "id": session.id,
+        "short": session.short,
+        "title": session.title,
+        "where": session.thread.platform,
+        "since": session.updated_at,
+        "ago": ago(session.updated_at, now).removesuffix(" ago"),
+        "cost": cost_in_words(session),
+        "bar": [_SEGMENTS.get(task.state, "") for task in counted_tasks(session)],
+        "done": len(session.in_state(TaskState.COMPLETED)),
+        "agents": len(session.in_state(TaskState.RUNNING)),
+    }
+
+
+def _live(parts: PageParts, session: Session) -> str:
+    """Return the last line of a pane at work, as the status card has it."""
+    status = parts.chat.card(session.thread, "status")
+    if isinstance(status, StatusCard):
+        for task in status.tasks:
+            if task.tail:
+                return f"{task.key} › {task.tail.strip().splitlines()[-1]}"
+    return ""
+
+
+def _pressable_on_board(card: Card) -> tuple[Choice, ...]:
+    """Return what may be pressed without having read more than the board shows."""
+    if isinstance(card, ApprovalCard):
+        return ()
+    return tuple(one for one in lay_out(card).choices if one.style is not Style.DANGER)[:3]
+
+
+def _done_card(one: IndexedSession) -> dict[str, object]:
+    tone = {"Completed": "done", "Failed": "fail"}.get(one.status, "")
+    return {
+        "id": one.id,
+        "title": one.title,
+        "status": one.status,
+        "tone": tone,
+        "at": one.updated_at,
+        "where": one.thread.platform,
+    }

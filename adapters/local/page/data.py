@@ -1,0 +1,55 @@
+"""What the page may ask of the bot. `bot/cli/page.py` answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from pydantic import JsonValue
+
+from bot.core.cards import Card
+from bot.core.people import Thread
+from bot.core.session import Session
+from bot.ports import IndexedSession
+
+Changed = Callable[[str], None]
+"""Called with the id of the session that has changed."""
+
+
+class PageData(Protocol):
+    repository: str
+    """The path of the default repository."""
+    example: str
+    """A request that fits it, for those who see the bot for the first time; else empty."""
+
+    def repositories(self) -> Sequence[tuple[str, str]]:
+        """Return names and paths of the repositories that requests may be about, the default one first."""
+        ...
+
+    def sessions(self) -> Sequence[IndexedSession]:
+        """Return all sessions, newest first."""
+        ...
+
+    def session(self, session_id: str) -> Session | None:
+        """Return one session as it is now, also by the beginning of its id."""
+        ...
+
+    def session_in(self, thread: Thread) -> str:
+        """Return the id of the session that the thread belongs to; empty if there is none."""
+        ...
+
+    def waiting(self, session: Session) -> tuple[Card, ...]:
+        """Return the cards of this session that wait for a person."""
+        ...
+
+    def follow(self, changed: Changed | None) -> None:
+        """Report every change of a session from now on."""
+        ...
+
+    def mask(self, text: str) -> str:
+        """Return the text with its secrets hidden."""
+        ...
+
+    async def tell(self, about: str, of: str = "") -> JsonValue:
+        """Return what the commands that only read would print."""
+        ...

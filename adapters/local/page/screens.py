@@ -1,0 +1,81 @@
+"""Which screen is at which address of the page. Screens only read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from adapters.local.chat import PLATFORM
+from adapters.local.page.board import board
+from adapters.local.page.buttons import Button
+from adapters.local.page.frame import Context, PageParts, choices_on
+from bot.core.cards import Card
+from bot.core.people import Thread
+from bot.core.session import Session
+
+Found = tuple[str, Context]
+"""A template and what it is given."""
+Say = Callable[[str, str], None]
+"""Sends an event with its data to the page that asked."""
+Query = dict[str, str]
+
+
+class Screens:
+    def __init__(self, parts: PageParts) -> None:
+        self._parts = parts
+
+    async def at(self, path: str, query: Query) -> Found | None:
+        """Return the screen at this path, or `None` if there is none."""
+        first, _, rest = path.strip("/").partition("/")
+        match first, rest:
+            case (("" | "board"), ""):
+                return "board.html", {**self._parts.frame("board"), **board(self._parts, query)}
+            case "new", "":
+                return "new.html", {**self._parts.frame("new"), **self._new_request()}
+            case "s", _:
+                session_id, _, tab = rest.partition("/")
+                return await self._session_screen(session_id, tab or "thread", query)
+            case _:
+                return None
+
+    def _new_request(self) -> Context:
+        data = self._parts.data
+        return {"repositories": data.repositories(), "example": data.example}
+
+    async def _session_screen(self, id: str, tab: str, query: Query) -> Found | None:
+        session = self._parts.data.session(id)
+        if session is None:
+            return None
+        match tab:
+            case "thread":
+                shown = self._thread(session)
+            case _:
+                return None
+        frame = {**self._parts.frame("", session.id), **self._parts.head(session, tab)}
+        return f"{tab}.html", {**frame, **shown}
+
+    def _thread(self, session: Session) -> Context:
+        shown = {card.key: card for card in self._parts.chat.cards(session.thread)}
+        if session.thread.platform != PLATFORM:
+            shown |= {card.key: card for card in self._parts.data.waiting(session)}
+        return {
+            "cards": [self._parts.card(session.thread, one, session.id) for one in shown.values()]
+        }
+
+    def card(self, thread: Thread, card: Card) -> Context:
+        return self._parts.card(thread, card)
+
+    def thread_of(self, session_id: str) -> Thread | None:
+        """Return the thread in which this session can be talked to from here."""
+        session = self._parts.data.session(session_id)
+        return session.thread if session and session.thread.platform == PLATFORM else None
+
+    def still_offers(self, button: Button) -> bool:
+        """Whether the card of this button still has it."""
+        session = self._parts.data.session(button.session) if button.session else None
+        waiting = self._parts.data.waiting(session) if session else ()
+        card = next((one for one in waiting if one.key == button.card), None)
+        card = card or self._parts.chat.card(button.thread, button.card)
+        return card is not None and button.choice in choices_on(card)
+
+    async def follow_pane(self, pane: str, say: Say) -> None:
+        """Send the screen of a pane whenever it changes, until cancelled."""

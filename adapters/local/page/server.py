@@ -1,0 +1,329 @@
+"""Serves the page to a browser on this machine, from the process of the bot.
+
+Nothing is decided here: what is pressed or said becomes an event of the local chat, like a line typed at the console.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import logging
+import secrets
+import sys
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+from aiohttp import web
+from pydantic import Field, ValidationError
+
+from adapters.local.chat import PLATFORM, LocalChat
+from adapters.local.page.buttons import Buttons
+from adapters.local.page.data import PageData
+from adapters.local.page.door import MAX_BODY_BYTES, Codes, Door
+from adapters.local.page.frame import PageParts
+from adapters.local.page.hub import Hub
+from adapters.local.page.render import Renderer
+from adapters.local.page.screens import Screens
+from bot.core.cards import Card
+from bot.core.choices import parse_command
+from bot.core.errors import PortError, Refused
+from bot.core.events import Attached, Commanded, Pressed, Said
+from bot.core.facts import Fact
+from bot.core.people import Person, Thread
+from bot.core.text import sentences
+
+log = logging.getLogger("bot.local")
+
+CHANNEL = "page"
+MAX_ANSWERS = 20
+"""Private answers that stay on the page until they are closed."""
+MAX_FILES = 10
+GZIP_FROM_BYTES = 1_400
+_STATIC = Path(__file__).parent / "static"
+_POLICY = (
+    "default-src 'none'; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'nonce-{nonce}'; img-src 'self'; "
+    "font-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types htmx"
+)
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Embedder-Policy": "require-corp",
+}
+
+
+class _Open(Fact):
+    code: str = Field(max_length=200)
+
+
+class _Press(Fact):
+    button: str = Field(max_length=100)
+    text: str = Field(default="", max_length=20_000)
+    answers: dict[int, str] = Field(default_factory=dict, max_length=100)
+
+
+class _File(Fact):
+    name: str = Field(max_length=200)
+    text: str = Field(max_length=200_000)
+
+
+class _Say(Fact):
+    text: str = Field(max_length=20_000)
+    session: str = Field(default="", max_length=64)
+    """Empty: a new request, or a command about no session."""
+    repository: str = Field(default="", max_length=1_000)
+    files: tuple[_File, ...] = Field(default=(), max_length=MAX_FILES)
+
+
+class _Close(Fact):
+    answer: str = Field(max_length=100)
+
+
+class PageServer:
+    """The page's server and its seat in the local chat. Started by the first who asks for an address."""
+
+    def __init__(self, chat: LocalChat, data: PageData, *, port: int = 0) -> None:
+        self._chat = chat
+        self._data = data
+        self._port = port
+        self._codes = Codes()
+        self._door = Door(self._codes)
+        self._hub = Hub()
+        self._buttons = Buttons()
+        self._answers: dict[str, tuple[Thread, Card]] = {}
+        self._turned_to = ""
+        self._screens = Screens(PageParts(chat, data, self._buttons))
+        self._renderer = Renderer(data.mask)
+        self._runner: web.AppRunner | None = None
+        self._starting = asyncio.Lock()
+
+    async def address(self, session: str = "") -> str:
+        """Return an address that opens the page once, within a minute."""
+        async with self._starting:
+            if self._runner is None:
+                self._runner = await self._start()
+        found = self._data.session(session) if session else None
+        if session and found is None:
+            raise Refused(f"There is no session {session}.", "gwt-bot sessions lists them.")
+        go = f"&go=s/{found.id}" if found else ""
+        return f"{self._door.origin}/#code={self._codes.new_code()}{go}"
+
+    async def _start(self) -> web.AppRunner:
+        app = web.Application(
+            middlewares=[self._errors, self._door.check], client_max_size=MAX_BODY_BYTES
+        )
+        app.on_response_prepare.append(_add_headers)
+        app.add_routes(
+            [
+                web.get("/", self._shell),
+                web.post("/open", self._open),
+                web.get("/stream", self._stream),
+                web.get("/screen/{path:.*}", self._screen),
+                web.post("/press", self._press),
+                web.post("/say", self._say),
+                web.post("/close", self._close),
+                web.static("/static", _STATIC),
+            ]
+        )
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=1, handle_signals=False)
+        await runner.setup()
+        # A new place at each start: whoever takes an old one gets neither a token nor a code. The address is random, too,
+        # so that no page or service worker of another program has ever been there.
+        host = "127.0.0.1"
+        if sys.platform == "linux":
+            host = "127." + ".".join(str(1 + secrets.randbelow(254)) for _ in range(3))
+        site = web.TCPSite(runner, host, self._port)
+        await site.start()
+        port = runner.addresses[0][1]
+        self._door.host = f"{host}:{port}"
+        self._chat.sit(self)
+        self._data.follow(self._hub.changed)
+        return runner
+
+    async def close(self) -> None:
+        if self._runner is None:
+            return
+        self._chat.leave(self)
+        self._data.follow(None)
+        self._hub.close_all()
+        await self._runner.cleanup()
+        self._runner = None
+
+    # What a browser asks for.
+
+    @web.middleware
+    async def _errors(
+        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        """Answer problems in words. What the browser sent is never repeated in them."""
+        try:
+            return await handler(request)
+        except web.HTTPException:
+            raise
+        except ValidationError:
+            return web.Response(
+                status=400, text="The page sent something that cannot be read. Reload it."
+            )
+        except PortError as problem:
+            told = self._data.mask(sentences(problem.reason, problem.remedy))
+            return web.Response(status=503, text=told)
+        except ConnectionError:
+            raise
+        except Exception:
+            # the edge of a request: an error in one screen must not end the others
+            log.exception("a request of the page failed")
+            return web.Response(status=500, text="That did not work; the log has the details.")
+
+    async def _shell(self, request: web.Request) -> web.StreamResponse:
+        return self._page(request, "shell.html", {"language": _language(request)})
+
+    async def _open(self, request: web.Request) -> web.StreamResponse:
+        token = self._codes.exchange(_Open.model_validate_json(await request.read()).code)
+        if token is None:
+            raise web.HTTPForbidden(
+                text="This address was used already, or is too old. Open the page again: gwt-bot web"
+            )
+        return web.json_response({"token": token})
+
+    async def _screen(self, request: web.Request) -> web.StreamResponse:
+        number = self._hub.number
+        found = await self._screens.at(request.match_info["path"], dict(request.query))
+        if found is None:
+            raise web.HTTPNotFound(text="There is nothing at this address.")
+        template, context = found
+        answers = self._answers_shown()
+        whole = {**context, "answers": answers, "language": _language(request)}
+        response = self._page(request, template, whole)
+        response.headers["X-State"] = str(number)
+        return response
+
+    def _answers_shown(self) -> list[dict[str, object]]:
+        return [
+            {"id": id, **self._screens.card(thread, card)}
+            for id, (thread, card) in self._answers.items()
+        ]
+
+    async def _stream(self, request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        stream = self._hub.open(request.headers["Authorization"])
+        following = None
+        if pane := request.query.get("pane"):
+            following = asyncio.create_task(self._screens.follow_pane(pane, stream.say))
+        stream.changed("*")
+        try:
+            async for frame in stream.frames(self._hub):
+                await response.write(frame)
+        except ConnectionError:
+            pass  # the tab was closed
+        finally:
+            self._hub.close(stream)
+            if following:
+                following.cancel()
+                await asyncio.gather(following, return_exceptions=True)
+        return response
+
+    async def _press(self, request: web.Request) -> web.StreamResponse:
+        pressed = _Press.model_validate_json(await request.read())
+        button = self._buttons.take(pressed.button)
+        if button is None or not self._screens.still_offers(button):
+            raise web.HTTPConflict(text="That has changed meanwhile. Look again before you press.")
+        event = Pressed(
+            id=f"web-{uuid4()}",
+            at=datetime.now(UTC),
+            by=self._chat.person,
+            verb=button.choice.verb,
+            about=button.choice.about,
+            text=pressed.text.strip(),
+            answers=pressed.answers,
+        )
+        try:
+            taken = await self._chat.deliver(self, button.thread, event)
+        except PortError:
+            self._buttons.give_back(pressed.button, button)
+            raise
+        return self._taken(taken)
+
+    async def _say(self, request: web.Request) -> web.StreamResponse:
+        said = _Say.model_validate_json(await request.read())
+        thread = self._screens.thread_of(said.session) if said.session else None
+        if thread is None and said.session:
+            raise web.HTTPNotFound(text="There is no such session any more.")
+        thread = thread or Thread(platform=PLATFORM, channel=CHANNEL, root=str(uuid4()))
+        mark = {"id": f"web-{uuid4()}", "at": datetime.now(UTC), "by": self._chat.person}
+        if not said.files and (command := parse_command(said.text)):
+            event = Commanded.model_validate({**mark, "command": command})
+        else:
+            files = tuple(Attached(name=one.name, text=one.text) for one in said.files)
+            event = Said.model_validate(
+                {**mark, "text": said.text, "files": files, "repository": said.repository}
+            )
+        taken = await self._chat.deliver(self, thread, event)
+        found = self._data.session_in(thread)
+        return self._taken(taken, opened=found if not said.session else "")
+
+    def _taken(self, taken: bool, opened: str = "") -> web.StreamResponse:
+        turned, self._turned_to = self._turned_to, ""
+        return web.json_response(
+            {"taken": taken, "session": opened or turned, "n": self._hub.number}
+        )
+
+    async def _close(self, request: web.Request) -> web.StreamResponse:
+        self._answers.pop(_Close.model_validate_json(await request.read()).answer, None)
+        self._hub.changed()
+        return web.json_response({"taken": True})
+
+    def _page(
+        self, request: web.Request, template: str, context: dict[str, object]
+    ) -> web.Response:
+        nonce = secrets.token_urlsafe(16)
+        body = self._renderer.render(template, {**context, "nonce": nonce}).encode()
+        response = web.Response(content_type="text/html", charset="utf-8")
+        if len(body) > GZIP_FROM_BYTES and "gzip" in request.headers.get("Accept-Encoding", ""):
+            body = gzip.compress(body, 4)
+            response.headers["Content-Encoding"] = "gzip"
+        response.body = body
+        response.headers["Content-Security-Policy"] = _POLICY.replace("{nonce}", nonce)
+        return response
+
+    # The seat in the local chat.
+
+    async def show(self, thread: Thread, card: Card) -> None:
+        if card.key.partition(":")[0] in ("answer", "told"):
+            self._add_answer(thread, card)
+        else:
+            self._hub.changed(self._data.session_in(thread) or "*")
+
+    async def open(self, thread: Thread, card: Card) -> Thread:
+        self._hub.changed()
+        return thread
+
+    async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
+        self._add_answer(thread, card)
+
+    async def turn_to(self, thread: Thread) -> None:
+        self._turned_to = self._data.session_in(thread)
+
+    def _add_answer(self, thread: Thread, card: Card) -> None:
+        self._answers.pop(card.key, None)
+        self._answers[card.key] = (thread, card)
+        while len(self._answers) > MAX_ANSWERS:
+            del self._answers[next(iter(self._answers))]
+        self._hub.changed()
+
+
+async def _add_headers(request: web.Request, response: web.StreamResponse) -> None:
+    response.headers.update(_HEADERS)
+    response.headers.setdefault("Content-Security-Policy", _POLICY.replace(" 'nonce-{nonce}'", ""))
+    response.headers["Cache-Control"] = (
+        "no-cache" if request.path.startswith("/static/") else "no-store"
+    )
+
+
+def _language(request: web.Request) -> str:
+    chosen = request.query.get("language") or request.headers.get("Accept-Language", "")
+    return "ja" if chosen.lower().startswith("ja") else "en"

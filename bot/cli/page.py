@@ -1,0 +1,123 @@
+"""`gwt-bot web`: the local page, of the bot at work on this home or of one that is started here."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import webbrowser
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
+
+from adapters.files import UnsyncedDisk
+from adapters.local.chat import LocalChat
+from adapters.local.handshake import ask_bot
+from adapters.local.page.data import Changed
+from bot import settings
+from bot.cli.assemble import AssemblyOptions
+from bot.cli.process import local_person, say
+from bot.cli.read_settings import read_settings
+from bot.core.actions import Show
+from bot.core.cards import Card
+from bot.core.desk import Desk
+from bot.core.people import Thread
+from bot.core.session import Session
+from bot.ports import IndexedSession
+from bot.steps.control.commands import waiting_cards
+
+if TYPE_CHECKING:
+    from adapters.local.page.server import PageServer
+
+
+class BotPage:
+    """What the page shows of the running bot."""
+
+    def __init__(self, desk: Desk, repository: str, example: str = "") -> None:
+        self._desk = desk
+        self._world = desk.world
+        self.mask = desk.world.masker.mask
+        self.repository = repository
+        self.example = example
+
+    def repositories(self) -> Sequence[tuple[str, str]]:
+        named = {path: name for name, path in self._world.rules.repositories.items()}
+        default = named.pop(self.repository, Path(self.repository).name)
+        return ((default, self.repository), *((name, path) for path, name in named.items()))
+
+    def sessions(self) -> Sequence[IndexedSession]:
+        return self._world.store.sessions()
+
+    def session(self, session_id: str) -> Session | None:
+        return self._desk.session(session_id)
+
+    def session_in(self, thread: Thread) -> str:
+        return self._desk.session_id_of(thread)
+
+    def waiting(self, session: Session) -> tuple[Card, ...]:
+        return tuple(deed.card for deed in waiting_cards(session) if isinstance(deed, Show))
+
+    def follow(self, changed: Changed | None) -> None:
+        self._world.visits.follower = changed
+
+    async def tell(self, about: str, of: str = "") -> JsonValue:
+        return await self._desk.tell(about, of)
+
+
+class Page:
+    """The page's server, made when the first asks for an address: a bot without the page loads nothing of it."""
+
+    def __init__(self, chat: LocalChat, data: BotPage) -> None:
+        self._chat = chat
+        self._data = data
+        self._server: PageServer | None = None
+
+    async def address(self, session: str = "") -> str:
+        """Return an address that opens the page once, at a session if one is named."""
+        if self._server is None:
+            from adapters.local.page.server import PageServer
+
+            self._server = PageServer(self._chat, self._data)
+        return await self._server.address(session)
+
+    async def close(self) -> None:
+        if self._server:
+            await self._server.close()
+
+
+async def run(session: str, *, opens: bool, umask: int) -> None:
+    """Open the page, and be the bot if none runs on this home."""
+    current = await read_settings()
+    if told := await ask_bot(current.gwt_home, "page", session):
+        await show_address(str(told[0]), current.gwt_home, opens=opens)
+        return
+    from bot.cli.serve import console_gate, running_bot_with_console
+
+    gate = console_gate(local_person())
+    plan = AssemblyOptions(current=settings.load, chats={}, gate=gate, umask=umask)
+    async with running_bot_with_console(plan) as (desk, _, page):
+        say(*desk.broken())
+        await show_address(await page.address(session), current.gwt_home, opens=opens)
+        await asyncio.Event().wait()
+
+
+async def show_address(address: str, home: Path, *, opens: bool) -> None:
+    """Open the address in a browser, or print it.
+
+    The browser is given a private file that leads to the address: a command line could be read by everybody.
+    """
+    if not opens:
+        sys.stdout.write(address + "\n")
+        sys.stdout.flush()
+        return
+    file = home / "page.html"
+    leads = f'<!doctype html><meta http-equiv="refresh" content="0;url={address}">'
+    await asyncio.to_thread(UnsyncedDisk().replace, file, leads.encode())
+    opened = await asyncio.to_thread(webbrowser.open, file.as_uri())
+    if opened:
+        say("The page is open in your browser. --no-open prints its address instead.")
+    else:
+        say("There is no browser here. The address works once, within a minute:")
+        sys.stdout.write(address + "\n")
+        sys.stdout.flush()

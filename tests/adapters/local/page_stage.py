@@ -1,0 +1,76 @@
+"""A bot in memory with the local page open in a real browser."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from shutil import which
+
+import pytest
+from playwright.async_api import Browser, Page, async_playwright
+
+from adapters.local.chat import LocalChat
+from adapters.local.page.server import PageServer
+from bot.cli.page import BotPage
+from bot.core.gate import Gate, single_list_doors
+from bot.core.people import Person
+from tests.fakes.clock import FakeClock
+from tests.stories.stage import Stage
+
+ME = Person(platform="console", id="local:1", name="Mika")
+CHROMIUM = which("chromium") or which("google-chrome") or ""
+needs_chromium = pytest.mark.skipif(not CHROMIUM, reason="there is no chromium here")
+
+
+class PageStage(Stage):
+    """The stage of the stories, whose person sits at the local chat."""
+
+    def __init__(self, home: Path) -> None:
+        super().__init__()
+        self.platform = "console"
+        # events of the page carry the time of the machine
+        self.clock = FakeClock(datetime.now(UTC))
+        self.local = LocalChat(home, ME)
+        self.chat = self.local  # pyright: ignore[reportAttributeAccessIssue] - another chat in its place
+        self.gate = Gate(single_list_doors("console", frozenset({ME.id})), here="console")
+
+    @asynccontextmanager
+    async def page_server(self) -> AsyncGenerator[PageServer]:
+        """The bot at work, with the server of its page."""
+        await self.open()
+        assert self.desk
+        hearing = asyncio.create_task(self.local.listen(self.desk.take))
+        server = PageServer(self.local, BotPage(self.desk, self.rules.repository))
+        try:
+            yield server
+        finally:
+            await server.close()
+            hearing.cancel()
+            await asyncio.gather(hearing, return_exceptions=True)
+            await self.close()
+
+
+@asynccontextmanager
+async def running_browser() -> AsyncGenerator[Browser]:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM)
+        try:
+            yield browser
+        finally:
+            await browser.close()
+
+
+class Complaints:
+    """What a browser complains of: errors of scripts, violations of the policy, requests that failed."""
+
+    def __init__(self, page: Page) -> None:
+        self.told: list[str] = []
+        page.on("console", lambda message: self._note(message.type, message.text))
+        page.on("pageerror", lambda error: self.told.append(str(error)))
+
+    def _note(self, kind: str, text: str) -> None:
+        if kind in ("error", "warning"):
+            self.told.append(text)
