@@ -24,7 +24,7 @@ from statistics import mean
 
 from adapters.git.context import INDEX_FILE, find_context
 from adapters.git.run import Git
-from adapters.git.sources import is_code, is_source
+from adapters.git.sources import CODE, is_code, is_source
 from benchmarks.context import CASES, FOLDER, fetched
 from benchmarks.ground import git, on_this_disk
 from benchmarks.table import Row, hand_in, lacking
@@ -138,6 +138,8 @@ def compare(top: Path, commits: list[str], folder: Path, aider: str) -> tuple[Na
     ours, theirs = Named(), Named()
     with tempfile.TemporaryDirectory(dir=folder) as clone:
         git(folder, "clone", "-q", "--shared", "--no-checkout", str(top.resolve()), clone)
+        # clones for reading may lack large files
+        git(Path(clone), "sparse-checkout", "set", "--no-cone", *(f"*.{one}" for one in CODE))
         for commit in commits:
             touched = touched_by(top, commit)
             parent = git(top, "rev-parse", f"{commit}^")
@@ -146,7 +148,7 @@ def compare(top: Path, commits: list[str], folder: Path, aider: str) -> tuple[Na
             context = asyncio.run(
                 find_context(Git(), top, parent, request, tokens=TOKENS, index=index)
             )
-            git(Path(clone), "checkout", "-q", "--force", parent)
+            git(Path(clone), "reset", "-q", "--hard", parent)
             text = repo_map(Path(clone), request, aider)
             if text is None:
                 theirs.failed += 1

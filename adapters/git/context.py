@@ -76,6 +76,7 @@ async def find_context(
         compose, request, commit, ranked, tests, texts, tokens=tokens, searched=len(blobs)
     )
     seconds = round(time.monotonic() - begun, 3)
+    left_out += [found.left_out] if found.left_out else []
     return found.model_copy(update={"seconds": seconds, "left_out": "; ".join(left_out)})
 
 

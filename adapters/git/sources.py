@@ -29,8 +29,8 @@ py pyi pyx rs go js mjs cjs ts mts cts tsx jsx java kt kts scala c h cc cpp cxx 
 php swift vue svelte astro ex exs erl hrl lua sh bash zsh fish ps1 pl pm sql m mm dart hs ml mli clj
 cljs groovy gradle graphql proto tf zig nim jl r v sv vhd pas d cu el lisp scm rkt sol
 """
-_CODE = frozenset(_SOURCE_SUFFIXES.split())
-_WITH_NAMES = _CODE | {"html", "htm"}
+CODE = frozenset(_SOURCE_SUFFIXES.split())
+_WITH_NAMES = CODE | {"html", "htm"}
 
 _TEST_FOLDERS = re.compile(
     r"(?:^|/)(?:tests?|specs?|__tests__|testing|testdata|fixtures|__snapshots__|cypress|e2e)/"
@@ -59,7 +59,7 @@ def is_source(path: str) -> bool:
 
 
 def is_code(path: str) -> bool:
-    return _suffix(path) in _CODE
+    return _suffix(path) in CODE
 
 
 def is_document(path: str) -> bool:
@@ -93,7 +93,7 @@ def _suffix(path: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def _may_be_source(name: str) -> bool:
-    return _suffix(name) in _CODE | _DOCUMENTS and not (
+    return _suffix(name) in CODE | _DOCUMENTS and not (
         _TEST_NAMES.search(name) or _GENERATED_NAMES.search(name) or is_secret(name)
     )
 

@@ -6,7 +6,9 @@ No tokenizer is used: three bytes count as one token, corrected by the endpoint'
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from enum import StrEnum
+from typing import cast
 
 from bot.core.facts import Fact
 
@@ -53,6 +55,9 @@ class ModelChoice(Fact):
     """What is missing in the settings, in a sentence; empty if the model can be asked."""
 
 
+MOST_SHORTENED = 60
+
+
 class Usage(Fact):
     """What the master LLM has cost so far."""
 
@@ -65,6 +70,8 @@ class Usage(Fact):
     """Time spent waiting for replies."""
     stood_in: int = 0
     """Replies of the fallback, because the model in question was away."""
+    shortened: tuple[str, ...] = ()
+    """What was shortened to fit into a prompt, each once: `plan: repository.context`."""
     provider: str = ""
     """The provider of the last reply; `model` is its model."""
     model: str = ""
@@ -77,6 +84,7 @@ class Usage(Fact):
             estimated=self.estimated + other.estimated,
             milliseconds=self.milliseconds + other.milliseconds,
             stood_in=self.stood_in + other.stood_in,
+            shortened=tuple(dict.fromkeys((*self.shortened, *other.shortened)))[-MOST_SHORTENED:],
             provider=other.provider or self.provider,
             model=other.model or self.model,
         )
@@ -111,6 +119,28 @@ LEAST_SCALE, MOST_SCALE = 0.5, 2.0
 Code has 3.2 to 4.4 bytes per token, Japanese about three: a figure below half the estimate cannot be that of the whole
 prompt.
 """
+
+
+SHORTENED = "… (shortened)"
+"""Stands at the end of a text that was shortened to fit, for the model and for `shortened_parts`."""
+LEFT_OUT = ("_left_out", "_not_shown", "unseen")
+"""Endings of the names of fields that say what is missing."""
+
+
+def shortened_parts(data: object, name: str = "") -> Iterator[str]:
+    """Yield the names of the parts of a prompt's data that were shortened or left out."""
+    if isinstance(data, dict):
+        for key, value in cast("dict[str, object]", data).items():
+            inner = f"{name}.{key}".strip(".")
+            if key.endswith(LEFT_OUT) and value:
+                yield inner
+            else:
+                yield from shortened_parts(value, inner)
+    elif isinstance(data, list):
+        for value in cast("list[object]", data):
+            yield from shortened_parts(value, name)
+    elif isinstance(data, str) and data.endswith(SHORTENED):
+        yield name
 
 
 CONTEXT_SHARE = 0.25

@@ -29,6 +29,7 @@ from bot.core.llm import (
     Turn,
     Usage,
     estimate_tokens,
+    shortened_parts,
     token_budget,
 )
 from bot.core.looks import TOOLS, Look, SeenLook, looks_in
@@ -238,13 +239,14 @@ class _Exchange:
 
     def __init__(self, llm: Llm, question: Prompt[Any], tokens: int) -> None:
         self.data = question.data()
-        self.usage = Usage()
         self._llm, self._question, self._looker = llm, question, question.looker()
         self._system = system_message(question.name, looks=self._looker is not None)
         self._sent = json.dumps(self.data, ensure_ascii=False)
         self._size = estimate_tokens(self._system + self._sent)
         self._room = tokens - self._size if tokens else None
         self._turns: tuple[Turn, ...] = ()
+        parts = tuple(f"{question.name}: {part}" for part in shortened_parts(self.data))
+        self.usage = Usage(shortened=tuple(dict.fromkeys(parts)))
         if self._looker and self._room is not None:
             self._looker.tokens = min(self._looker.tokens, self._room)
         if self._looker and not self._looker.is_open:

@@ -18,7 +18,7 @@ from bot.core.evidence import Check
 from bot.core.git import Scan
 from bot.core.intent import Question
 from bot.core.languages import language_of
-from bot.core.llm import BYTES_PER_TOKEN, context_tokens, estimate_tokens, token_budget
+from bot.core.llm import BYTES_PER_TOKEN, SHORTENED, context_tokens, estimate_tokens, token_budget
 from bot.core.people import Thread
 from bot.core.plan import Document, DocumentKind
 from bot.core.session import KEPT_VERBATIM, Message, Session, Speaker
@@ -33,7 +33,6 @@ from bot.steps.asking import system_message
 
 REPLY_TOKENS = 4_000
 """Tokens reserved for the reply, but at most a quarter of the window."""
-SHORTENED = "… (shortened)"
 _CUT_FIRST = (
     "source_overview",
     "directory_tree",
@@ -251,9 +250,12 @@ def _without_old_talk(data: dict[str, object], over: int) -> dict[str, object]:
     """Drop the oldest messages first. The summary of even older ones is shortened last."""
     talk = cast("list[dict[str, str]]", data.get("conversation", []))
     kept: list[dict[str, str]] = []
+    dropped = 0
     for message in talk[:-KEPT_VERBATIM]:
         if over > 0 and message["role"] != Speaker.SYSTEM.value:
-            over -= _size(message)
+            # the first one also makes room for saying so
+            over -= _size(message) - (0 if dropped else len('"conversation_left_out": 1000, '))
+            dropped += 1
         else:
             kept.append(message)
     for at, message in enumerate(kept):
@@ -261,7 +263,8 @@ def _without_old_talk(data: dict[str, object], over: int) -> dict[str, object]:
             short = {**message, "content": _cut(message["content"], over)}
             over -= _size(message) - _size(short)
             kept[at] = short
-    return {**data, "conversation": [*kept, *talk[-KEPT_VERBATIM:]]}
+    told = {"conversation_left_out": dropped} if dropped else {}
+    return {**data, **told, "conversation": [*kept, *talk[-KEPT_VERBATIM:]]}
 
 
 # The data of the small questions: a session's state in brief. Long texts are shortened, but never what was asked for
@@ -437,4 +440,6 @@ def diff_excerpt(session: Session, diff: str) -> str:
     """Return the patch shortened to a third of the question's tokens, counted in bytes."""
     most = token_share(session, 3) * BYTES_PER_TOKEN
     size = len(diff.encode("utf-8", "replace"))
-    return shorten_patch(diff, most * len(diff) // size if size else 0)
+    if size <= most:
+        return diff
+    return shorten_patch(diff, most * len(diff) // size - len(SHORTENED)) + SHORTENED

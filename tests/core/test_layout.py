@@ -119,6 +119,13 @@ def test_a_first_approval_says_nothing_of_what_there_is_none_of() -> None:
     assert list(facts(laid)) == ["Base", "At once", "Tests", "Agent flags", "So far"]
 
 
+def test_an_approval_says_what_of_its_planning_was_shortened_for_the_model() -> None:
+    shortened = ("plan: previous.spec", "tasks: previous.plan", "judge: report")
+    usage = cards.APPROVAL.usage.model_copy(update={"shortened": shortened})
+    laid = lay_out(cards.APPROVAL.model_copy(update={"usage": usage}))
+    assert facts(laid)["Shortened for the model"] == "former documents (context says where)"
+
+
 def heads(laid: Sheet) -> list[str]:
     return [e.text for e in laid.body if isinstance(e, Text) and e.strong]
 

@@ -222,3 +222,13 @@ def test_any_text_holds_an_object_or_is_refused(text: str) -> None:
 @given(st.dictionaries(st.text(), st.text() | st.integers() | st.lists(st.text()), min_size=1))
 def test_an_object_is_read_back_from_prose(value: dict[str, object]) -> None:
     assert json_object_in(f"See:\n{json.dumps(value)}\nThat is all {{of it}}.") == value
+
+
+async def test_what_was_shortened_in_the_data_is_told_with_the_cost() -> None:
+    data: dict[str, object] = {
+        "request": "x",
+        "tasks": [{"report": "a … (shortened)"}, {"report": "b … (shortened)"}],
+        "unseen": ["logo.png (binary)"],
+    }
+    _, usage = await ask(ScriptedLlm(["?", GREEN]), ColourPrompt(data, Colour(name="red")))
+    assert usage.shortened == ("clarify: tasks.report", "clarify: unseen")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bot.core.git import Scan
 from bot.core.intent import Intent
-from bot.core.llm import estimate_tokens
+from bot.core.llm import estimate_tokens, shortened_parts
 from bot.core.plan import Document, DocumentKind
 from bot.core.session import KEPT_VERBATIM, Session, Speaker
 from bot.core.states import Phase, TaskState
@@ -163,6 +163,8 @@ def test_what_was_read_of_the_repository_is_cut_first_and_in_this_order() -> Non
         found: Any = fit_to_tokens(data, whole - 2_100 * cut - 500)["repository"]
         shortened = [name for name in FIELDS if found[name].endswith("… (shortened)")]
         assert shortened == list(FIELDS[: cut + 1]), field
+        parts = [*shortened_parts({"repository": found})]
+        assert parts == [f"repository.{name}" for name in shortened]
         assert found[field].startswith(field[0])
         assert found["files"] == 3
 
@@ -172,10 +174,13 @@ def test_old_talk_goes_next_the_oldest_first_but_never_the_summary_nor_the_last_
     data: dict[str, Any] = {**large(), "repository": {}}
     found: Any = fit_to_tokens(data, size_of(data) - 400)
     left = [message["content"].split()[0] for message in found["conversation"]]
+    assert found["conversation_left_out"] == 4
+    assert [*shortened_parts(found)] == ["conversation_left_out"]
     assert left == ["0", *(str(n) for n in range(5, 40))]
     assert found["previous"] == data["previous"]
     found = fit_to_tokens(data, 1)
     assert found["conversation"][0]["content"] == "… (shortened)"
+    assert found["conversation_left_out"] == 40 - 1 - KEPT_VERBATIM
     assert found["conversation"][1:] == data["conversation"][-KEPT_VERBATIM:]
 
 

@@ -16,6 +16,7 @@ from bot.core.context.ranking import Ranked
 from bot.core.context.words import compounds, query_weights, words
 from bot.core.facts import Fact
 from bot.core.llm import BYTES_PER_TOKEN
+from bot.core.text import counted
 
 MOST_PATHS = 100
 OUTLINED = 30
@@ -73,10 +74,14 @@ def compose(
     opened = [_OpenedFile.of(one, texts[one.path], matcher) for one in ranked if one.path in texts]
     room = tokens * BYTES_PER_TOKEN
     parts = [*_overview(ranked, tests, opened, room, searched)]
-    pieces = _best_pieces(opened, room - sum(_size(part) + 2 for part in parts) - _HEADINGS)
+    left = room - sum(_size(part) + 2 for part in parts) - _HEADINGS
+    pieces, more = _best_pieces(opened, left)
     if pieces:
         shown = [_rendered(one, pieces[one.path]) for one in opened if one.path in pieces]
         parts.append("## Code\n" + "\n\n".join(shown))
+    left_out = f"{counted(more, 'more piece')} of code that match did not fit" if more else ""
+    if left_out:
+        parts.append(f"({left_out}.)")
     text = "\n\n".join(parts)
     return RequestContext(
         commit=commit,
@@ -85,6 +90,7 @@ def compose(
         text=text,
         tokens=math.ceil(_size(text) / BYTES_PER_TOKEN),
         searched=searched,
+        left_out=left_out,
     )
 
 
@@ -225,8 +231,10 @@ def _entry(definition: Definition) -> str:
     return f"  {' ' * min(definition.indent, 8)}{definition.first}-{definition.last} {head}"
 
 
-def _best_pieces(opened: Sequence[_OpenedFile], room: int) -> dict[str, list[tuple[int, int]]]:
-    """Choose the lines to show of each file, within `room` bytes."""
+def _best_pieces(
+    opened: Sequence[_OpenedFile], room: int
+) -> tuple[dict[str, list[tuple[int, int]]], int]:
+    """Choose the lines to show of each file, within `room` bytes, and count the pieces for which there is none."""
     best = max((one.score for one in opened), default=0.0) or 1.0
     candidates = [
         (piece.value * (0.35 + one.score / best), at, piece)
@@ -234,6 +242,7 @@ def _best_pieces(opened: Sequence[_OpenedFile], room: int) -> dict[str, list[tup
         for piece in _pieces(one)
     ]
     chosen: dict[str, list[tuple[int, int]]] = {}
+    left_out = 0
     for value, at, piece in sorted(
         candidates, key=lambda found: (-found[0], found[1], found[2].first)
     ):
@@ -246,7 +255,9 @@ def _best_pieces(opened: Sequence[_OpenedFile], room: int) -> dict[str, list[tup
         if more <= room:
             room -= more
             chosen[one.path] = merged
-    return chosen
+        else:
+            left_out += 1
+    return chosen, left_out
 
 
 def _pieces(one: _OpenedFile) -> list[_Piece]:

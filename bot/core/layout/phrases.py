@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from bot.core.cards import CardDecision
 from bot.core.llm import Usage
@@ -31,6 +32,30 @@ def model_usage_in_words(usage: Usage) -> str:
     """Return the model's usage so far in words."""
     stood_in = f", {usage.stood_in} of them by the fallback" if usage.stood_in else ""
     return f"{counted(usage.calls, 'model call')}{stood_in}, about {usage.tokens:,} tokens"
+
+
+_PARTS = {
+    "repository.context": "code found for the request",
+    "repository.directory_tree": "folders",
+    "repository.project_meta": "project files",
+    "repository.source_overview": "overview of the sources",
+    "repository.specs_summary": "list of specs",
+    "conversation": "old messages",
+    "previous": "former documents",
+}
+
+
+def shortened_in_words(usage: Usage, questions: Collection[str] = ()) -> dict[str, tuple[str, ...]]:
+    """Return by question which parts of its prompt were shortened; of these questions only, if any are named."""
+    found: dict[str, dict[str, None]] = {}
+    for one in usage.shortened:
+        question, _, part = one.partition(": ")
+        if not questions or question in questions:
+            plain = re.sub(r"_left_out$|_not_shown$|\.content$", "", part)
+            name = _PARTS.get(plain) or _PARTS.get(plain.partition(".")[0])
+            name = name or plain.rpartition(".")[2].replace("_", " ")
+            found.setdefault(question.replace("_", " "), {})[name] = None
+    return {question: tuple(parts) for question, parts in found.items()}
 
 
 def spread_in_words(spread: Spread, one: str, many: str) -> str:

@@ -20,7 +20,12 @@ from bot.core.cards import (
 )
 from bot.core.choices import Choice, Style, Verb
 from bot.core.intent import Question
-from bot.core.layout.phrases import decided_by, model_usage_in_words, spread_in_words
+from bot.core.layout.phrases import (
+    decided_by,
+    model_usage_in_words,
+    shortened_in_words,
+    spread_in_words,
+)
 from bot.core.plan import Alteration, Analysis, Difference, Finding, Forecast, Severity
 from bot.core.sheets import Bullets, Code, Element, Fields, Pointer, Sheet, Table, Text, Tone
 from bot.core.text import capitalized, counted, date_time, first_few
@@ -31,6 +36,8 @@ from bot.core.text import capitalized, counted, date_time, first_few
 MAX_DIFFERENCE_LINES = 30
 """Lines of a difference. The documents themselves have the details."""
 MAX_FINDINGS = 8
+_PLANNING = ("specify", "plan", "tasks", "breakdown", "analyze")
+"""The questions that a plan comes from."""
 """Findings shown in addition to the critical ones, which are all shown."""
 _WORST_FIRST = tuple(Severity)
 
@@ -135,6 +142,9 @@ def _facts(card: ApprovalCard) -> Iterator[tuple[str, str]]:
         yield "Forecast", _forecast(card.forecast)
     if card.read:
         yield "Read", f"{counted(card.read, 'file')} of the repository (context lists them)"
+    if parts := shortened_in_words(card.usage, _PLANNING).values():
+        told = ", ".join(dict.fromkeys(part for some in parts for part in some))
+        yield "Shortened for the model", f"{told} (context says where)"
     yield "So far", model_usage_in_words(card.usage)
 
 

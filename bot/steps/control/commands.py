@@ -14,7 +14,7 @@ from bot.core.events import Commanded
 from bot.core.evidence import CommandSource
 from bot.core.intent import Question
 from bot.core.layout import lay_out
-from bot.core.layout.phrases import state_in_words, usage_in_words
+from bot.core.layout.phrases import shortened_in_words, state_in_words, usage_in_words
 from bot.core.looks import SeenLook
 from bot.core.session import Session, Speaker
 from bot.core.sheets import Bullets, Element, Fields, Table, Text, Tone
@@ -151,7 +151,8 @@ def _context(session: Session) -> Iterator[Element]:
     """List the files that the model was shown, and what it looked at by itself."""
     scan = session.repository.scan
     context, looks = (scan.context if scan else None), session.repository.looks
-    if not context and not looks:
+    shortened = shortened_in_words(session.usage)
+    if not (context or looks or shortened):
         yield Text(text="Nothing yet: it is read when planning begins.")
         return
     if context:
@@ -171,6 +172,13 @@ def _context(session: Session) -> Iterator[Element]:
         )
         base = session.repository.base_commit
         yield Bullets(items=tuple(_look(one, base) for one in last))
+    if scan and scan.truncated:
+        yield Text(text="The repository was too large to be described to the model completely.")
+    if shortened:
+        yield Text(text="Shortened or left out so that it fits, by question:", strong=True)
+        yield Bullets(
+            items=tuple(f"{name}: {', '.join(parts)}" for name, parts in shortened.items())
+        )
 
 
 def _look(seen: SeenLook, base: str) -> str:

@@ -394,7 +394,7 @@ def test_nothing_of_a_flat_session_is_lost_when_it_is_put_in_parts(tmp_path: Pat
     assert saved["request"].pop("rounds_while_planning") == 0
     assert saved["llm"].pop("fallback_told") is False
     usages = [saved["usage"], *(one["usage"] for one in saved["talk"]["last_spoken"].values())]
-    assert [usage.pop("stood_in") for usage in usages] == [0, 0]
+    assert [(usage.pop("stood_in"), usage.pop("shortened")) for usage in usages] == [(0, [])] * 2
     assert scalars(saved) == scalars(flat)
 
 

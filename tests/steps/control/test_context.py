@@ -6,6 +6,7 @@ from bot.core.choices import Word
 from bot.core.context.excerpts import ContextFile, RequestContext
 from bot.core.events import Scanned
 from bot.core.git import BuildSystem, Scan
+from bot.core.llm import Usage
 from bot.core.looks import MOST_KEPT, Look, LookTool, SeenLook
 from bot.core.session import Session
 from bot.steps.decisions import decide, due
@@ -55,3 +56,14 @@ def test_looks_of_a_result_are_kept_the_last_ones() -> None:
     decide(session, Scanned(id="e1", at=T0, answers=order.key, scan=scan(), looks=looks))
     assert session.repository.looks == looks[-MOST_KEPT:]
     assert f"read lib/{MOST_KEPT + 4}.py:3-9" in told(session)
+
+
+def test_what_was_shortened_in_a_prompt_is_listed_by_question() -> None:
+    session = surveyed()
+    [order] = due(session)
+    shortened = ("plan: repository.context", "plan: conversation_left_out", "judge: report")
+    usage = Usage(calls=1, shortened=shortened)
+    decide(session, Scanned(id="e1", at=T0, answers=order.key, scan=scan(), usage=usage))
+    text = told(session)
+    assert "plan: code found for the request, old messages" in text
+    assert "judge: report" in text
