@@ -1,6 +1,6 @@
 // The page's script: opens the door, shows screens, hears the stream, sends what is pressed and said.
 // Everything it shows is made by the bot; nothing of the bot's data stays here but the token of this tab.
-const $ = (id) => document.getElementById(id)
+export const $ = (id) => document.getElementById(id)
 const code = new URLSearchParams(location.hash.slice(1)).get('code')
 // Out of the address before anything is sent: htmx tells the server which address the page has.
 const wanted = new URLSearchParams(location.hash.slice(1)).get('go')
@@ -12,7 +12,7 @@ const say = (how) => {
   $('state').className = 'tag ' + { live: 'done', lost: 'need', shut: 'fail' }[how]
 }
 
-async function send(path, body) {
+export async function send(path, body) {
   const headers = { 'Content-Type': 'application/json' }
   if (token) headers.Authorization = 'Bearer ' + token
   try {
@@ -33,7 +33,7 @@ if (code) {
 let shown = { path: null, number: -1 }
 let asking = false
 let again = false
-const path = () => location.hash.replace(/^#\/?/, '')
+export const path = () => location.hash.replace(/^#\/?/, '')
 
 document.addEventListener('htmx:config:request', (e) => {
   e.detail.ctx.request.headers.Authorization = 'Bearer ' + token
@@ -62,7 +62,7 @@ function problem(text) {
   $('main').replaceChildren(told)
 }
 
-async function show() {
+export async function show() {
   if (!token) return
   if (asking) {
     again = true
@@ -72,8 +72,10 @@ async function show() {
   try {
     do {
       again = false
-      const fresh = shown.path !== path()
-      if (fresh) shown = { path: path(), number: -1 }
+      const screen = (one) => one?.split('?')[0]
+      // What follows the `?` changes only a part of the screen: its place and focus stay.
+      const fresh = screen(shown.path) !== screen(path())
+      if (shown.path !== path()) shown = { path: path(), number: -1 }
       const address = '/screen/' + path() + (path().includes('?') ? '&' : '?') + 'language=' + document.documentElement.lang
       await htmx.ajax('GET', address, { target: '#main', swap: fresh ? 'innerHTML' : 'innerMorph' })
       if (fresh) arrived()
@@ -96,20 +98,27 @@ function arrived() {
 const zone = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
 const since = new Intl.RelativeTimeFormat(document.documentElement.lang, { style: 'short', numeric: 'auto' })
-function ago(at) {
-  const seconds = Math.max(0, (Date.now() - at) / 1000)
+function away(seconds, sign) {
   for (const [unit, size] of [['day', 86400], ['hour', 3600], ['minute', 60]]) {
-    if (seconds >= size) return since.format(-Math.floor(seconds / size), unit)
+    if (seconds >= size) return since.format(sign * Math.floor(seconds / size), unit)
   }
   return since.format(0, 'second')
 }
+const ago = (at) => away(Math.max(0, (Date.now() - at) / 1000), -1)
+const left = (at) => away(Math.max(0, (at - Date.now()) / 1000), 1)
 function times() {
   for (const one of document.querySelectorAll('time[datetime]')) {
     const at = new Date(one.dateTime)
-    const told = one.dataset.style === 'ago' ? ago(at) : one.dataset.style === 'clock' ? clock.format(at) : zone.format(at)
+    const told = one.dataset.style === 'ago' ? ago(at) : one.dataset.style === 'left' ? left(at) : one.dataset.style === 'clock' ? clock.format(at) : zone.format(at)
     if (one.textContent !== told) one.textContent = told
     one.title = zone.format(at)
   }
+}
+// What single screens add whenever something was drawn: drafts, marks, graphs.
+const dressing = []
+export function onShown(dressed) {
+  dressing.push(dressed)
+  if ($('view')) dressed()
 }
 function dress() {
   const view = $('view')
@@ -121,6 +130,7 @@ function dress() {
   $('tabneed').hidden = !$('tabneed').textContent.trim()
   const pane = view?.querySelector('[data-pane]')?.dataset.pane ?? ''
   if (pane !== streaming) connect(pane)
+  for (const dressed of dressing) dressed()
 }
 setInterval(times, 20_000)
 
@@ -153,7 +163,7 @@ function paint(told) {
 }
 
 // Pressing and saying.
-function ask(title, { text = false } = {}) {
+export function ask(title, { text = false } = {}) {
   const box = $('ask')
   $('ask-title').textContent = title
   $('ask-text').hidden = !text
@@ -166,12 +176,12 @@ function ask(title, { text = false } = {}) {
   })
 }
 let fading
-function toast(text) {
+export function toast(text) {
   $('toast').textContent = text
   clearTimeout(fading)
   fading = setTimeout(() => ($('toast').textContent = ''), 8000)
 }
-async function told(answer) {
+export async function told(answer) {
   if (!answer) return null
   if (!answer.ok) {
     if (answer.status === 401) say('shut')
@@ -184,7 +194,7 @@ async function told(answer) {
   else show()
   return said
 }
-async function press(button) {
+export async function press(button) {
   let text = ''
   if (button.dataset.asks && !(text = await ask(button.dataset.asks, { text: true }))) return
   if (button.dataset.confirm && !(await ask(button.dataset.confirm))) return
@@ -254,11 +264,11 @@ if (localStorage.theme) theme(localStorage.theme)
 
 // Keys.
 const items = () => [...document.querySelectorAll('#view [data-go], #view [data-item]')]
-const current = () => document.querySelector('#view .on')?.id ?? selected
+export const current = () => document.querySelector('#view .on')?.id ?? selected
 let selected = ''
 function select(id) {
   selected = id
-  for (const one of items()) one.classList.toggle('on', one.id === id)
+  for (const one of [...items(), ...document.querySelectorAll('#view [data-change]')]) one.classList.toggle('on', one.id === id)
 }
 function move(step, among = items()) {
   if (!among.length) return
