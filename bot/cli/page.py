@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,18 +20,25 @@ from adapters.local.handshake import ask_bot
 from adapters.local.page.data import Changed
 from bot import settings
 from bot.cli.assemble import AssemblyOptions
-from bot.cli.process import local_person, say
+from bot.cli.process import local_person, say, secrets_in
 from bot.cli.read_settings import read_settings
 from bot.core.actions import Show
 from bot.core.cards import Card
+from bot.core.choices import Word
 from bot.core.desk import Desk
+from bot.core.masking import LearningMasker
 from bot.core.people import Thread
 from bot.core.session import Session
+from bot.core.sheets import Element, Entry
 from bot.ports import IndexedSession
 from bot.steps.control.commands import waiting_cards
 
 if TYPE_CHECKING:
     from adapters.local.page.server import PageServer
+
+
+MAX_HISTORY = 500
+"""Sessions in the history, the latest ones."""
 
 
 class BotPage:
@@ -40,6 +50,9 @@ class BotPage:
         self.mask = desk.world.masker.mask
         self.repository = repository
         self.example = example
+        self._history: dict[str, tuple[datetime, Session]] = {}
+        self._checks: list[Mapping[str, object]] = []
+        self._checking: asyncio.Task[None] | None = None
 
     def repositories(self) -> Sequence[tuple[str, str]]:
         named = {path: name for name, path in self._world.rules.repositories.items()}
@@ -60,6 +73,53 @@ class BotPage:
 
     def follow(self, changed: Changed | None) -> None:
         self._world.visits.follower = changed
+
+    async def listed(self, what: Word, thread: Thread) -> tuple[Element, ...]:
+        return await self._desk.listed(what, thread, local_person())
+
+    async def waiting_intents(self, thread: Thread) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
+        return await self._desk.waiting_intents(thread)
+
+    async def finished(self) -> Sequence[Session]:
+        """Return the latest sessions, finished or not. Those on disk are read once, away from the loop."""
+        listed = self._world.store.sessions()[:MAX_HISTORY]
+        kept = {one.id: (one.updated_at, session) for one in listed if (session := self._kept(one))}
+        missing = [one for one in listed if one.id not in kept]
+        if missing:
+            await asyncio.to_thread(self._read, missing)
+        found = [self._history[one.id][1] for one in listed if one.id in self._history]
+        self._history = {one.id: self._history[one.id] for one in listed if one.id in self._history}
+        return found
+
+    def _kept(self, one: IndexedSession) -> Session | None:
+        at, session = self._history.get(one.id, (None, None))
+        return session if at == one.updated_at else None
+
+    def _read(self, listed: Sequence[IndexedSession]) -> None:
+        for one in listed:
+            if session := self._desk.session(one.id):
+                self._history[one.id] = (one.updated_at, session)
+
+    def checks(self, *, again: bool) -> tuple[Sequence[Mapping[str, object]], bool]:
+        if self._checking is None or (again and self._checking.done()):
+            self._checks = []
+            self._checking = asyncio.create_task(self._check(), name="checks")
+        return tuple(self._checks), not self._checking.done()
+
+    async def _check(self) -> None:
+        from bot.cli.doctor import run_checks
+
+        current = settings.load()
+        masker = LearningMasker({**secrets_in(os.environ), **current.secrets})
+        async for found in run_checks(current, masker, ask_model=False):
+            self._checks.append(asdict(found))
+            if follower := self._world.visits.follower:
+                follower("*")
+
+    async def close(self) -> None:
+        if self._checking:
+            self._checking.cancel()
+            await asyncio.gather(self._checking, return_exceptions=True)
 
     async def tell(self, about: str, of: str = "") -> JsonValue:
         return await self._desk.tell(about, of)
@@ -84,6 +144,7 @@ class Page:
     async def close(self) -> None:
         if self._server:
             await self._server.close()
+        await self._data.close()
 
 
 async def run(session: str, *, opens: bool, umask: int) -> None:

@@ -40,12 +40,10 @@ _SEGMENTS = {
 def board(parts: PageParts, query: dict[str, str]) -> Context:
     now = datetime.now(UTC)
     at_work = parts.open_sessions()
-    need = [one for one in at_work if one.waiting]
-    need.sort(key=lambda one: one.session.updated_at)
     over = [one for one in parts.data.sessions() if one.status in OVER]
     lately = [one for one in over if now - one.updated_at < DONE_DAYS]
     return {
-        "need": [_need_card(parts, one, now) for one in need],
+        "need": needs_you(parts, at_work),
         "work": [_work_card(parts, one, now) for one in at_work if not one.waiting],
         "done": [_done_card(one) for one in over[:MAX_DONE]],
         "done_lately": len(lately),
@@ -54,6 +52,13 @@ def board(parts: PageParts, query: dict[str, str]) -> Context:
             len(one.session.in_state(TaskState.RUNNING)) for one in at_work if not one.waiting
         ),
     }
+
+
+def needs_you(parts: PageParts, at_work: list[OpenSession] | None = None) -> list[Context]:
+    """Return the sessions that wait for a person, the longest wait first."""
+    need = [one for one in at_work or parts.open_sessions() if one.waiting]
+    need.sort(key=lambda one: one.session.updated_at)
+    return [_need_card(parts, one, datetime.now(UTC)) for one in need]
 
 
 def _need_card(parts: PageParts, one: OpenSession, now: datetime) -> dict[str, object]:
@@ -69,7 +74,7 @@ def _need_card(parts: PageParts, one: OpenSession, now: datetime) -> dict[str, o
         or bool(one.session.in_state(TaskState.FAILED)),
         "links": links,
         "buttons": [
-            parts.button(one.session.thread, card, each, one.session.id) for each in choices
+            parts.button(one.session.thread, card.key, each, one.session.id) for each in choices
         ],
     }
 

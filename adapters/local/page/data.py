@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from pydantic import JsonValue
 
 from bot.core.cards import Card
+from bot.core.choices import Word
 from bot.core.people import Thread
 from bot.core.session import Session
+from bot.core.sheets import Element, Entry
 from bot.ports import IndexedSession
 
 Changed = Callable[[str], None]
@@ -44,6 +46,22 @@ class PageData(Protocol):
 
     def follow(self, changed: Changed | None) -> None:
         """Report every change of a session from now on."""
+        ...
+
+    async def listed(self, what: Word, thread: Thread) -> tuple[Element, ...]:
+        """Return the intents or the branches of the default repository, each with its buttons."""
+        ...
+
+    async def waiting_intents(self, thread: Thread) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
+        """Return the intents that wait for a person, and what cannot be read."""
+        ...
+
+    async def finished(self) -> Sequence[Session]:
+        """Return the latest sessions whole, newest first."""
+        ...
+
+    def checks(self, *, again: bool) -> tuple[Sequence[Mapping[str, object]], bool]:
+        """Return what `gwt-bot doctor` has found so far, and whether it still looks."""
         ...
 
     def mask(self, text: str) -> str:

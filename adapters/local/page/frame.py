@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -15,15 +16,16 @@ from bot.core.layout import lay_out
 from bot.core.layout.phrases import state_in_words
 from bot.core.people import Thread
 from bot.core.session import Session
-from bot.core.sheets import Tone
+from bot.core.sheets import Element, Entries, Entry, Tone
 from bot.core.states import Phase, Status, TaskState
 from bot.core.task import Task
 
 Context = dict[str, object]
 """What a template is given."""
+LISTS = ("inbox", "intents", "branches")
+"""In place of a card's key: these lists are made anew each time, and their buttons say themselves what they are about."""
 OVER = (Status.COMPLETED, Status.FAILED, Status.DISCARDED)
 TABS = (("thread", "Thread"),)
-_SEND_SEND_ANSWERSS = Choice(label="Send answers", verb=Verb.ANSWER, style=Style.PRIMARY)
 _SEND_ANSWERS = Choice(label="Send answers", verb=Verb.ANSWER, style=Style.PRIMARY)
 _STEPS = ("Request", "Questions", "Plan", "Build", "Judge", "Merge")
 _STEP_OF_PHASE = {
@@ -112,7 +114,7 @@ class PageParts:
         if status is None:
             return None
         stop = next((one for one in lay_out(status).choices if one.verb is Verb.STOP), None)
-        return self.button(session.thread, status, stop, session.id) if stop else None
+        return self.button(session.thread, status.key, stop, session.id) if stop else None
 
     def card(self, thread: Thread, card: Card, session_id: str = "") -> dict[str, object]:
         """Return a card as its template wants it. Its buttons work only where it can be answered from here."""
@@ -123,23 +125,50 @@ class PageParts:
             "key": card.key,
             "kind": card.kind,
             "sheet": sheet,
+            "body": self.elements(thread, card.key, sheet.body, session_id),
             "tone": sheet.tone,
             "waits": sheet.tone is Tone.NEEDS_YOU and here,
             "long": isinstance(card, DocumentCard),
             "questions": open_questions,
-            "send": self.button(thread, card, _SEND_ANSWERS, session_id)
+            "send": self.button(thread, card.key, _SEND_ANSWERS, session_id)
             if open_questions and here
             else None,
             "buttons": [
-                self.button(thread, card, choice, session_id) for choice in sheet.choices if here
+                self.button(thread, card.key, choice, session_id)
+                for choice in sheet.choices
+                if here
             ],
             "link": leads_to(session_id, card) if session_id else [],
         }
 
-    def button(
-        self, thread: Thread, card: Card, choice: Choice, session_id: str
-    ) -> dict[str, object]:
-        name = self.buttons.name(Button(thread, card.key, choice, session_id))
+    def elements(
+        self, thread: Thread, card: str, body: Sequence[Element], session_id: str = ""
+    ) -> list[Context]:
+        """Return the elements of a card or list; the entries of a list have buttons of their own."""
+        return [
+            {
+                "e": element,
+                "entries": [self._entry(thread, card, one, session_id) for one in element.items]
+                if isinstance(element, Entries)
+                else [],
+            }
+            for element in body
+        ]
+
+    def _entry(self, thread: Thread, card: str, entry: Entry, session_id: str) -> Context:
+        here = thread.platform == PLATFORM
+        found = self.data.session_in(entry.thread) if entry.thread else ""
+        return {
+            "entry": entry,
+            "href": f"#/s/{found}" if found else "",
+            "buttons": [
+                self.button(thread, card, choice, session_id) for choice in entry.choices if here
+            ],
+        }
+
+    def button(self, thread: Thread, card: str, choice: Choice, session_id: str = "") -> Context:
+        """Return a button of the card with this key, or of a list (`LISTS`)."""
+        name = self.buttons.name(Button(thread, card, choice, session_id))
         return {
             "name": Markup(name),  # noqa: S704 - made here, of letters that HTML leaves alone
             "label": choice.label,
@@ -150,7 +179,10 @@ class PageParts:
 
 
 def choices_on(card: Card) -> tuple[Choice, ...]:
-    return (*lay_out(card).choices, *((_SEND_ANSWERS,) if _open_questions(card) else ()))
+    sheet = lay_out(card)
+    lists = (element.items for element in sheet.body if isinstance(element, Entries))
+    listed = (choice for items in lists for entry in items for choice in entry.choices)
+    return (*sheet.choices, *listed, *((_SEND_ANSWERS,) if _open_questions(card) else ()))
 
 
 def _open_questions(card: Card) -> list[dict[str, object]]:

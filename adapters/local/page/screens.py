@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from adapters.local.chat import PLATFORM
+from adapters.local.page import lists
 from adapters.local.page.board import board
 from adapters.local.page.buttons import Button
-from adapters.local.page.frame import Context, PageParts, choices_on
+from adapters.local.page.frame import LISTS, Context, PageParts, choices_on
 from bot.core.cards import Card
 from bot.core.people import Thread
 from bot.core.session import Session
@@ -31,11 +32,29 @@ class Screens:
                 return "board.html", {**self._parts.frame("board"), **board(self._parts, query)}
             case "new", "":
                 return "new.html", {**self._parts.frame("new"), **self._new_request()}
+            case (("inbox" | "intents" | "branches" | "history" | "doctor"), ""):
+                return f"{first}.html", {
+                    **self._parts.frame(first),
+                    **await self._list(first, query),
+                }
             case "s", _:
                 session_id, _, tab = rest.partition("/")
                 return await self._session_screen(session_id, tab or "thread", query)
             case _:
                 return None
+
+    async def _list(self, name: str, query: Query) -> Context:
+        match name:
+            case "inbox":
+                return await lists.inbox(self._parts)
+            case "intents":
+                return await lists.intents(self._parts)
+            case "branches":
+                return await lists.branches(self._parts)
+            case "history":
+                return await lists.history(self._parts, query)
+            case _:
+                return lists.doctor(self._parts, query)
 
     def _new_request(self) -> Context:
         data = self._parts.data
@@ -71,6 +90,8 @@ class Screens:
 
     def still_offers(self, button: Button) -> bool:
         """Whether the card of this button still has it."""
+        if button.card in LISTS:
+            return True
         session = self._parts.data.session(button.session) if button.session else None
         waiting = self._parts.data.waiting(session) if session else ()
         card = next((one for one in waiting if one.key == button.card), None)

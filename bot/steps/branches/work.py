@@ -23,7 +23,7 @@ from bot.core.projections.audit import branch_entry
 from bot.core.repositories import Repositories
 from bot.core.session import Session
 from bot.core.session_commands import AnswerDelivery
-from bot.core.sheets import Text, Tone
+from bot.core.sheets import Element, Text, Tone
 from bot.core.text import sentences
 from bot.core.world import World
 from bot.steps.asking import ask
@@ -176,13 +176,17 @@ class BranchMode:
         return self.repositories.path_for(thread)
 
     async def _list(self, thread: Thread, event: FromPeople, path: str) -> None:
-        found = await self.world.repository.branch_list(path)
-        works = self.whose.works(found.repository)
-        body = branch_cards.branch_list(
-            found, lambda name: visible_work(thread, works.get(name)), self.world.clock.now()
-        )
+        body = await self.listed(thread, path)
         card = AnswerCard(key=f"answer:{event.id}", title="Branches", body=body)
         await self._whisper(thread, event, card)
+
+    async def listed(self, thread: Thread, path: str) -> tuple[Element, ...]:
+        """Return the repository's branches, each with its buttons."""
+        found = await self.world.repository.branch_list(path)
+        works = self.whose.works(found.repository)
+        return branch_cards.branch_list(
+            found, lambda name: visible_work(thread, works.get(name)), self.world.clock.now()
+        )
 
     async def _look(self, look: _BranchView, done: str = "") -> None:
         """Show git's facts first, then the model's summary on the same card.

@@ -248,6 +248,7 @@ document.addEventListener('submit', (e) => {
   e.preventDefault()
   if (form.dataset.say !== undefined) talk(form)
   else if (form.dataset.request !== undefined) request(form)
+  else if (form.dataset.query) location.hash = '#/' + form.dataset.query + '?' + new URLSearchParams(new FormData(form))
 })
 
 function pick(column) {
