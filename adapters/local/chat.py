@@ -53,6 +53,7 @@ class LocalChat:
     def __init__(self, home: Path, person: Person) -> None:
         self.person = person
         self._board = Board(home / "console" / "board.jsonl")
+        self._elsewhere = Board(home / "console" / "elsewhere.jsonl")
         self._seats: list[LocalConsole] = []
         self._awaited: dict[str, LocalConsole] = {}
         self._deliver: Deliver | None = None
@@ -97,12 +98,20 @@ class LocalChat:
                 continue
             await self._call_consoles([seat], lambda to, one=one: to.show(one.thread, one.card))
 
+    def note_elsewhere(self, thread: Thread, card: Card) -> None:
+        """Keep a card of another chat for the page. Consoles are not told of it."""
+        if thread.platform != PLATFORM and not _is_answer(card):
+            self._elsewhere.put(BoardCard(thread=thread, card=card))
+
+    def _board_of(self, thread: Thread) -> Board:
+        return self._board if thread.platform == PLATFORM else self._elsewhere
+
     def cards(self, thread: Thread) -> tuple[Card, ...]:
         """Return the cards of a thread, in the order in which they came."""
-        return tuple(one.card for one in self._board if one.thread.key == thread.key)
+        return tuple(one.card for one in self._board_of(thread) if one.thread.key == thread.key)
 
     def card(self, thread: Thread, key: str) -> Card | None:
-        return self._board.card(thread, key)
+        return self._board_of(thread).card(thread, key)
 
     async def greet(self, seat: LocalConsole, greeting: Awaitable[None]) -> None:
         """Run the greeting; what is whispered meanwhile goes to the new console."""

@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 import webbrowser
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -35,6 +35,7 @@ from bot.steps.control.commands import waiting_cards
 
 if TYPE_CHECKING:
     from adapters.local.page.server import PageServer
+    from bot.settings import Settings
 
 
 MAX_HISTORY = 500
@@ -44,11 +45,12 @@ MAX_HISTORY = 500
 class BotPage:
     """What the page shows of the running bot."""
 
-    def __init__(self, desk: Desk, repository: str, example: str = "") -> None:
+    def __init__(self, desk: Desk, current: Callable[[], Settings], example: str = "") -> None:
         self._desk = desk
+        self._current = current
         self._world = desk.world
         self.mask = desk.world.masker.mask
-        self.repository = repository
+        self.repository = desk.world.rules.repository
         self.example = example
         self._history: dict[str, tuple[datetime, Session]] = {}
         self._checks: list[Mapping[str, object]] = []
@@ -75,7 +77,7 @@ class BotPage:
         self._world.visits.follower = changed
 
     async def listed(self, what: Word, thread: Thread) -> tuple[Element, ...]:
-        return await self._desk.listed(what, thread, local_person())
+        return await self._desk.listed(what, thread)
 
     async def waiting_intents(self, thread: Thread) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
         return await self._desk.waiting_intents(thread)
@@ -109,7 +111,7 @@ class BotPage:
     async def _check(self) -> None:
         from bot.cli.doctor import run_checks
 
-        current = settings.load()
+        current = self._current()
         masker = LearningMasker({**secrets_in(os.environ), **current.secrets})
         async for found in run_checks(current, masker, ask_model=False):
             self._checks.append(asdict(found))

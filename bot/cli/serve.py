@@ -122,8 +122,9 @@ async def running_bot_with_console(
         plan, chats={**plan.chats, "console": local}, gate=Gate(doors, here=person.platform)
     )
     async with running_desk(plan) as desk:
+        desk.world.visits.shown = local.note_elsewhere
         hearing = asyncio.create_task(local.listen(desk.take), name="local")
-        page = Page(local, BotPage(desk, str(plan.current().gwt_repository), plan.example))
+        page = Page(local, BotPage(desk, plan.current, plan.example))
         backend = _SocketBackend(desk, page)
         try:
             async with serve_socket(home, local, backend, _welcome(plan.current())):

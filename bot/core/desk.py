@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from bot.core import overview, session_factory, status_data
 from bot.core.actor import Actor
 from bot.core.cards import AnswerCard
-from bot.core.choices import Command, Word
+from bot.core.choices import Word
 from bot.core.commands import COMMANDS
 from bot.core.console import ThreadStanding
 from bot.core.errors import PortError, Unavailable
@@ -296,16 +296,14 @@ class Desk:
             return [world.masker.mask_model(line) for line in found]
         return status_data.status_of(world.store, about, of)
 
-    async def listed(self, what: Word, thread: Thread, person: Person) -> tuple[Element, ...]:
+    async def listed(self, what: Word, thread: Thread) -> tuple[Element, ...]:
         """Return what `intent list` or `branches` would answer here, for a page that shows it all the time.
 
         Raises PortError. It only reads, so it is neither limited nor audited.
         """
         if what is Word.BRANCHES:
             return await self._branches.listed(thread, self._world.rules.repository)
-        command = Command(word=Word.INTENT, argument="list")
-        asked = Commanded(id="page", at=self._world.clock.now(), by=person, command=command)
-        return (await self._commands.front.intents.answer(thread, asked)).body
+        return await self._commands.front.intents.listed(thread)
 
     async def waiting_intents(self, thread: Thread) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
         """Return the intents that wait for a person, and what cannot be read."""

@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import Any, TypedDict, TypeVar
 
 from bot.core.actions import ActionBase
+from bot.core.cards import Card
 from bot.core.errors import PortError
 from bot.core.events import Begun, Continued, Event
 from bot.core.evidence import TaskLimits
@@ -100,6 +101,7 @@ SECONDS_PER_PAGE = 0.6
 """Seconds for each page: a chat accepts about a hundred messages a minute, and the cards of sessions take precedence."""
 MAX_VISITORS = 100
 """The most people whose page is kept up to date; the one whose visit is longest ago is dropped first."""
+CardShown = Callable[[Thread, Card], None]
 ShowHome = Callable[[Thread, Person], Awaitable[None]]
 
 
@@ -109,6 +111,8 @@ class HomeVisits:
         default_factory=dict[str, tuple[Thread, Person]]
     )
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
+    shown: CardShown | None = None
+    """Called with each card that was shown in a chat."""
     follower: Callable[[str], None] | None = None
     """Called with the id of each session that has changed, for as long as somebody looks at the local page."""
 

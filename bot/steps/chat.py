@@ -11,7 +11,7 @@ from bot.core.masking import Masker
 from bot.core.people import Person, Thread
 from bot.core.projections.task_log_views import log_blocks
 from bot.core.session import Session
-from bot.core.world import World, performs
+from bot.core.world import CardShown, World, performs
 from bot.ports import Chat
 
 
@@ -21,12 +21,21 @@ class MaskedChat:
 
     chat: Chat
     masker: Masker
+    shown: CardShown | None = None
+    """Called with what was shown, so that the local page has the threads of all chats."""
 
     async def show(self, thread: Thread, card: Card) -> None:
-        await self.chat.show(thread, self.masker.mask_model(card))
+        card = self.masker.mask_model(card)
+        await self.chat.show(thread, card)
+        if self.shown:
+            self.shown(thread, card)
 
     async def open(self, thread: Thread, card: Card) -> Thread:
-        return await self.chat.open(thread, self.masker.mask_model(card))
+        card = self.masker.mask_model(card)
+        opened = await self.chat.open(thread, card)
+        if self.shown:
+            self.shown(opened, card)
+        return opened
 
     async def whisper(self, thread: Thread, person: Person, card: Card) -> None:
         await self.chat.whisper(thread, person, self.masker.mask_model(card))
@@ -48,7 +57,7 @@ def chat_of(world: World, platform: str) -> MaskedChat:
         raise Refused(
             f"{platform} is not configured any more", "Configure it again, or use another chat."
         )
-    return MaskedChat(chat, world.masker)
+    return MaskedChat(chat, world.masker, world.visits.shown)
 
 
 def is_chat_connected(world: World, platform: str) -> bool:

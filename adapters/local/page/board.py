@@ -39,10 +39,14 @@ _SEGMENTS = {
 
 def board(parts: PageParts, query: dict[str, str]) -> Context:
     now = datetime.now(UTC)
-    at_work = parts.open_sessions()
-    over = [one for one in parts.data.sessions() if one.status in OVER]
+    everything = parts.open_sessions()
+    at_work = [one for one in everything if _is_chosen(one.session, query)]
+    over = [one for one in parts.data.sessions() if one.status in OVER and _is_listed(one, query)]
     lately = [one for one in over if now - one.updated_at < DONE_DAYS]
     return {
+        "query": query,
+        "chats": sorted({one.thread.platform for one in parts.data.sessions()}),
+        "repositories": sorted({one.repository for one in parts.data.sessions()}),
         "need": needs_you(parts, at_work),
         "work": [_work_card(parts, one, now) for one in at_work if not one.waiting],
         "done": [_done_card(one) for one in over[:MAX_DONE]],
@@ -54,9 +58,24 @@ def board(parts: PageParts, query: dict[str, str]) -> Context:
     }
 
 
+def _is_chosen(session: Session, query: dict[str, str]) -> bool:
+    mine = query.get("who") != "mine" or session.owner.platform == PLATFORM
+    return mine and _fits(session.thread.platform, session.repository.path, query)
+
+
+def _is_listed(one: IndexedSession, query: dict[str, str]) -> bool:
+    mine = query.get("who") != "mine" or one.thread.platform == PLATFORM
+    return mine and _fits(one.thread.platform, one.repository, query)
+
+
+def _fits(platform: str, repository: str, query: dict[str, str]) -> bool:
+    chat, path = query.get("chat", ""), query.get("repository", "")
+    return chat in ("", platform) and path in ("", repository)
+
+
 def needs_you(parts: PageParts, at_work: list[OpenSession] | None = None) -> list[Context]:
     """Return the sessions that wait for a person, the longest wait first."""
-    need = [one for one in at_work or parts.open_sessions() if one.waiting]
+    need = [one for one in (parts.open_sessions() if at_work is None else at_work) if one.waiting]
     need.sort(key=lambda one: one.session.updated_at)
     return [_need_card(parts, one, datetime.now(UTC)) for one in need]
 

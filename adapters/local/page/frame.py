@@ -22,6 +22,8 @@ from bot.core.task import Task
 
 Context = dict[str, object]
 """What a template is given."""
+_ORDERS = {Status.ACTIVE: "stop", Status.QUEUED: "stop", Status.PAUSED: "resume"}
+"""What can be said here of a session of another chat."""
 LISTS = ("inbox", "intents", "branches")
 """In place of a card's key: these lists are made anew each time, and their buttons say themselves what they are about."""
 OVER = (Status.COMPLETED, Status.FAILED, Status.DISCARDED)
@@ -103,6 +105,7 @@ class PageParts:
             "tabs": self._tabs(session),
             "local": session.thread.platform == PLATFORM,
             "stop": self._stop(session) if session.status is Status.ACTIVE else None,
+            "order": "" if session.thread.platform == PLATFORM else _ORDERS.get(session.status, ""),
         }
 
     def _tabs(self, session: Session) -> list[tuple[str, str, int]]:

@@ -60,19 +60,13 @@ async def history(parts: PageParts, query: dict[str, str]) -> Context:
     """What it took and cost, by week, person, repository and agent; what was forecast beside what it took."""
     sessions = await parts.data.finished()
     now = datetime.now(UTC)
+    spent = spend(sessions, now)
     chosen = [one for one in sessions if _matches(one, query.get("find", ""))]
-    weeks = [sum(map(_cost, _in_week(sessions, now, back))) for back in range(WEEKS - 1, -1, -1)]
-    tokens = [
-        sum(one.usage.tokens for one in _in_week(sessions, now, back))
-        for back in range(WEEKS - 1, -1, -1)
-    ]
     return {
         "rows": [_row(one) for one in chosen[:MAX_ROWS]],
         "more": max(0, len(chosen) - MAX_ROWS),
         "find": query.get("find", ""),
-        "weeks": charts.columns([*weeks] if any(weeks) else [*map(float, tokens)], name="12 weeks"),
-        "week_cost": weeks[-1],
-        "week_tokens": tokens[-1],
+        "spend": spent,
         "total": {"sessions": len(sessions), "cost": sum(map(_cost, sessions))},
         "groups": [
             ("By person", _grouped(sessions, lambda one: [str(one.owner)])),
@@ -88,6 +82,19 @@ def doctor(parts: PageParts, query: dict[str, str]) -> Context:
 
 
 # What sessions took and cost.
+
+
+def spend(sessions: Sequence[Session], now: datetime) -> Context:
+    """Return what the last week has cost, and a chart of the weeks before."""
+    backwards = range(WEEKS - 1, -1, -1)
+    costs = [sum(map(_cost, _in_week(sessions, now, back))) for back in backwards]
+    tokens = [sum(one.usage.tokens for one in _in_week(sessions, now, back)) for back in backwards]
+    values = costs if any(costs) else [float(one) for one in tokens]
+    return {
+        "chart": charts.columns(values, name=f"{WEEKS} weeks"),
+        "cost": costs[-1],
+        "tokens": tokens[-1],
+    }
 
 
 def _matches(session: Session, wanted: str) -> bool:

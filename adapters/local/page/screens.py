@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 from adapters.local.chat import PLATFORM
 from adapters.local.page import lists
@@ -29,7 +30,9 @@ class Screens:
         first, _, rest = path.strip("/").partition("/")
         match first, rest:
             case (("" | "board"), ""):
-                return "board.html", {**self._parts.frame("board"), **board(self._parts, query)}
+                spent = lists.spend(await self._parts.data.finished(), datetime.now(UTC))
+                shown = {**board(self._parts, query), "spend": spent}
+                return "board.html", {**self._parts.frame("board"), **shown}
             case "new", "":
                 return "new.html", {**self._parts.frame("new"), **self._new_request()}
             case (("inbox" | "intents" | "branches" | "history" | "doctor"), ""):

@@ -59,7 +59,7 @@ def branch_list(found: BranchList, known: WorkOf, now: datetime) -> tuple[Elemen
         body = [Table(head=head, rows=rows)]
     if found.more:
         body.append(Text(text=f"… and {counted(found.more, 'older branch')}."))
-    return (*body, Text(text=HINT))
+    return tuple(body)
 
 
 def branch_card(

@@ -176,7 +176,7 @@ class BranchMode:
         return self.repositories.path_for(thread)
 
     async def _list(self, thread: Thread, event: FromPeople, path: str) -> None:
-        body = await self.listed(thread, path)
+        body = (*await self.listed(thread, path), Text(text=branch_cards.HINT))
         card = AnswerCard(key=f"answer:{event.id}", title="Branches", body=body)
         await self._whisper(thread, event, card)
 

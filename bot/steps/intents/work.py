@@ -17,7 +17,7 @@ from bot.core.people import Thread
 from bot.core.projections.registry import FiledIntent, IntentEdit, RegistryContents
 from bot.core.repositories import Repositories
 from bot.core.session import Session
-from bot.core.sheets import Entry, Text, Tone
+from bot.core.sheets import Element, Entry, Text, Tone
 from bot.core.world import World
 from bot.ports import IndexedSession, Registry
 from bot.steps.chat import chat_of
@@ -93,6 +93,14 @@ class Intents:
         problems = shelf.problems if own in ("", *shelf.problems) else (*shelf.problems, own)
         # people write these files: their content becomes requests and is shown shortened
         return self.world.masker.mask_model(RegistryContents(intents=found, problems=problems))
+
+    async def listed(self, thread: Thread) -> tuple[Element, ...]:
+        """Return all intents of the channel's repository, each with its buttons. Raises PortError."""
+        registry = self.world.registrar.registry
+        if registry is None:
+            return (Text(text=NOT_KEPT),)
+        shelf = await self.shelf(registry, await self.repository(thread), thread)
+        return intents.intent_list(shelf, self._context_of)
 
     async def waiting(self, thread: Thread) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
         """Return the intents that wait for a person, and what cannot be read."""

@@ -8,15 +8,18 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from shutil import which
+from typing import Any
 
 import pytest
 from playwright.async_api import Browser, Page, async_playwright
 
 from adapters.local.chat import LocalChat
 from adapters.local.page.server import PageServer
+from bot import settings
 from bot.cli.page import BotPage
+from bot.core.events import Said
 from bot.core.gate import Gate, single_list_doors
-from bot.core.people import Person
+from bot.core.people import Person, Thread
 from tests.fakes.clock import FakeClock
 from tests.stories.stage import Stage
 
@@ -37,13 +40,21 @@ class PageStage(Stage):
         self.chat = self.local  # pyright: ignore[reportAttributeAccessIssue] - another chat in its place
         self.gate = Gate(single_list_doors("console", frozenset({ME.id})), here="console")
 
+    def _mark(self) -> Any:
+        return {**super()._mark(), "at": datetime.now(UTC)}
+
+    async def is_asked_here(self, request: str, thread: Thread) -> None:
+        """A request typed at this machine, up to its questions."""
+        said = Said(id=f"typed-{request}", at=datetime.now(UTC), by=ME, text=request)
+        await self.tell(said, thread)
+
     @asynccontextmanager
     async def page_server(self) -> AsyncGenerator[PageServer]:
         """The bot at work, with the server of its page."""
         await self.open()
         assert self.desk
         hearing = asyncio.create_task(self.local.listen(self.desk.take))
-        server = PageServer(self.local, BotPage(self.desk, self.rules.repository))
+        server = PageServer(self.local, BotPage(self.desk, settings.load))
         try:
             yield server
         finally:

@@ -234,6 +234,7 @@ document.addEventListener('click', (e) => {
   if ((found = at('[data-press]'))) press(found)
   else if ((found = at('[data-send]'))) answer($(found.dataset.send))
   else if ((found = at('[data-close]'))) send('/close', { answer: found.dataset.close }).then(show)
+  else if ((found = at('[data-order]'))) send('/say', { text: found.dataset.order }).then(told)
   else if ((found = at('[data-column]'))) pick(found.dataset.column)
   else if (at('[data-theme-toggle]')) theme()
   else if (at('[data-find]')) find()
@@ -242,13 +243,16 @@ document.addEventListener('click', (e) => {
     $('main').focus()
   }
 })
+document.addEventListener('change', (e) => {
+  if (e.target.closest('.filters')) e.target.form.requestSubmit()
+})
 document.addEventListener('submit', (e) => {
   const form = e.target
   if (form.method === 'dialog') return
   e.preventDefault()
   if (form.dataset.say !== undefined) talk(form)
   else if (form.dataset.request !== undefined) request(form)
-  else if (form.dataset.query) location.hash = '#/' + form.dataset.query + '?' + new URLSearchParams(new FormData(form))
+  else if (form.dataset.query) location.hash = '#/' + form.dataset.query + '?' + new URLSearchParams([...new FormData(form)].filter(([, value]) => value))
 })
 
 function pick(column) {
