@@ -116,11 +116,18 @@ def _trial_command(chosen: argparse.Namespace) -> Coroutine[None, None, int | No
         from bot.cli import evaluate
 
         return evaluate.run(
-            repository=chosen.repository,
-            parts=chosen.parts,
-            cases=chosen.cases,
-            yes=chosen.yes,
-            as_json=chosen.as_json,
+            evaluate.EvalOptions(
+                suite=chosen.suite,
+                repository=chosen.repository,
+                parts=chosen.parts,
+                cases=chosen.cases,
+                most=chosen.most,
+                yes=chosen.yes,
+                as_json=chosen.as_json,
+                answers=chosen.answers,
+                replay=chosen.replay,
+                compare=chosen.compare,
+            )
         )
     from bot.cli import context
 

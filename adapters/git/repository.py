@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from adapters.files import read_regular_file
-from adapters.git.cases import history_cases
+from adapters.git.cases import history_cases, make_repository
 from adapters.git.commits import STATUS_LIMIT, Branches, Commits, last_changed, readable
 from adapters.git.context import INDEX_FILE, find_context
 from adapters.git.errors import recognised_error, unreadable_repository
@@ -39,7 +39,7 @@ from bot.core.context.excerpts import RequestContext
 from bot.core.errors import Away, PortError, Refused, Unavailable
 from bot.core.git import Base, BranchDetails, BranchList, Checkout, Divergence, Scan
 from bot.core.looks import Look
-from bot.core.trials import HistoryCase
+from bot.core.trials import TrialCase
 
 OLDEST_GIT = (2, 36)
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -140,11 +140,16 @@ class GitRepository:
             mask=self._mask,
         )
 
-    async def history_cases(self, path: str, commit: str, most: int) -> list[HistoryCase]:
+    async def history_cases(self, path: str, commit: str, most: int) -> list[TrialCase]:
         """Return commits of the history on which a model can be tried."""
         main = main_checkout(path)
         await self._trust.check(main)
         return await history_cases(self._git, main, commit, most)
+
+    async def make(self, folder: Path, trees: Iterable[tuple[str, Mapping[str, str]]]) -> str:
+        """Make a repository in an empty folder, of commits with their messages and files; return the last commit."""
+        await make_repository(self._git, folder, trees)
+        return await self.commit_of(str(folder), "HEAD")
 
     async def look(self, path: str, commit: str, look: Look) -> str:
         return await (await self._looks(path, commit)).answer(look)

@@ -123,9 +123,10 @@ class Git:
         extra = {"GIT_ALLOW_PROTOCOL": protocol} if protocol else {}
         return await self._run(_Call(arguments, at, ok, stdin, extra=extra, lock=lock))
 
-    async def run_in_new_folder(self, *arguments: str, at: Path) -> GitOutput:
+    async def run_in_new_folder(self, *arguments: str, at: Path, stdin: bytes = b"") -> GitOutput:
         """Run a command in a new folder; it may copy from repositories on this machine."""
-        return await self._run(_Call(arguments, at, extra={"GIT_ALLOW_PROTOCOL": "file"}))
+        extra = {"GIT_ALLOW_PROTOCOL": "file"}
+        return await self._run(_Call(arguments, at, stdin=stdin, extra=extra))
 
     async def describe_programs(self, at: GitCheckout) -> tuple[str, ...]:
         """Return sentences for people about the programs that the repository's configuration makes git start."""

@@ -138,24 +138,41 @@ def _add_context(commands: Commands) -> None:
 def _add_eval(commands: Commands) -> None:
     trial = commands.add_parser(
         "eval",
-        help="try the model on commits of a repository, with your own key",
-        **_help(
-            "Tries how well requests are understood in a repository: its own commits are the cases. Says first what it\n"
-            "will cost. find: are the files found that a commit changed (the model is not asked); locate: does the model\n"
-            "name them; judge: does it see that a change is done, and that one with a part missing is not.",
-            EVAL_EXAMPLES,
-        ),
+        help="try the model on a shipped suite or a repository's commits, with your own key",
+        **_help(EVAL, EVAL_EXAMPLES),
     )
+    trial.add_argument("--suite", metavar="NAME", default="", help="a shipped suite: small")
     trial.add_argument(
         "--repository", metavar="PATH", default="", help="the repository; GWT_REPOSITORY otherwise"
     )
     trial.add_argument(
-        "--parts",
-        default="find,locate,judge",
-        help="which parts, separated by commas; all otherwise",
+        "--parts", default="", help="which parts, separated by commas; all otherwise"
     )
     trial.add_argument(
-        "--cases", type=int, default=10, metavar="N", help="how many commits; 10 otherwise"
+        "--cases",
+        type=int,
+        default=0,
+        metavar="N",
+        help="how many commits, 10 otherwise; of a suite, how many requests for each repository",
+    )
+    trial.add_argument(
+        "--most", type=int, default=0, metavar="TOKENS", help="stop when so many are spent"
+    )
+    trial.add_argument(
+        "--answers",
+        metavar="FILE",
+        default="",
+        help="where answers are kept; in the home otherwise",
+    )
+    trial.add_argument(
+        "--replay", metavar="FILE", default="", help="take all answers from there; asks no model"
+    )
+    trial.add_argument(
+        "--compare",
+        metavar="RESULTS",
+        nargs="+",
+        default=[],
+        help="what --json wrote earlier, also of other models; the first one is what counts",
     )
     trial.add_argument("--yes", action="store_true", help="do not ask whether it may cost that")
     _add_json(trial)
@@ -421,10 +438,29 @@ examples:
   gwt-bot context "Discounts must not apply to gift cards"
   gwt-bot context "Retry failed uploads" --repository ~/src/shop --at v2.1 --json"""
 
+EVAL = """\
+Tries how well the model reads requests, and says first what it will cost. On a repository its own
+commits are the cases; a suite is three small repositories that are shipped, with fifteen requests
+and sixty changes of which is known whether they are right.
+
+  find       are the files found that a change touches? (asks no model)
+  locate     does the model name them?
+  questions  suite only: does it ask what is open, and not what the request or the code answers?
+  plan       suite only: are spec, plan and tasks valid and complete, do they cover the request and
+             cite what is there?
+  judge      does it see that a change is done, and that one is not that lacks a part, is subtly
+             wrong, or only makes the tests pass?
+
+Every answer is kept as it comes: after Ctrl-C the same command goes on where it was."""
+
 EVAL_EXAMPLES = """\
 examples:
-  gwt-bot eval --parts find                       costs nothing
-  gwt-bot eval --cases 30 --yes --json > eval.json"""
+  gwt-bot eval --parts find                              costs nothing
+  gwt-bot eval --suite small --cases 1                   a first look, a fifteenth of the price
+  gwt-bot eval --suite small --yes --json > before.json
+  gwt-bot eval --suite small --compare before.json       after another model was chosen
+
+exit codes:  0 tried   1 error   2 the model did not answer everything   3 worse than before"""
 
 RUN_EXAMPLES = """\
 examples:

@@ -1,65 +1,254 @@
-"""`gwt-bot eval`: tries the configured model on commits of a repository, and says how often it was right."""
+"""`gwt-bot eval`: tries the configured model on a repository's commits, or on a suite, and says how often it was right."""
 
 from __future__ import annotations
 
-import json
+import asyncio
 import os
+import random
+import re
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pydantic import ValidationError
 
 from adapters.git import GitRepository
 from bot.cli.context import folder
-from bot.cli.models import ChosenLlm
+from bot.cli.models import ChosenLlm, model_for
 from bot.cli.process import secrets_in
 from bot.cli.read_settings import read_settings
+from bot.cli.recordings import RecordedLlm, RecordedRun
+from bot.core.console import ExitCode
 from bot.core.errors import Refused, SettingsError, Unavailable
 from bot.core.llm import ModelRole, context_tokens
 from bot.core.masking import LearningMasker
-from bot.core.trials import HistoryCase, TrialResult, summary
-from bot.steps.trials import CALLS, FIND, JUDGE, LOCATE, Trials
+from bot.core.trials import Difference, SavedRun, TrialResult, differences, summary
+from bot.settings import Settings
+from bot.steps.suite_trials import PLAN, QUESTIONS, SUITES, SuiteTrials, load_suite
+from bot.steps.trials import FIND, JUDGE, LOCATE, Trials
 
-PARTS = (FIND, LOCATE, JUDGE)
+HISTORY_PARTS = (FIND, LOCATE, JUDGE)
+SUITE_PARTS = (FIND, LOCATE, QUESTIONS, PLAN, JUDGE)
+COSTS = {
+    FIND: (0, 0),
+    LOCATE: (2, 2_000),
+    QUESTIONS: (2, 3_500),
+    PLAN: (5, 5_500),
+    JUDGE: (1, 4_500),
+}
+"""About how often the model is asked for one case, and with how many tokens beside the code that it is shown."""
+SEES_CODE = (LOCATE, QUESTIONS, PLAN)
 MOST_CASES = 200
-_PATCH_TOKENS = 3_000
-"""About how long the patch of a case is."""
+HISTORY_CASES = 10
+AT_ONCE = 4
+"""Cases that are tried at the same time."""
+NOT_ANSWERED = "not answered"
+GOOD_CHANGES = ("whole", "right")
+GIVEN_UP = 4
+"""So many cases that the model did not answer, one after the other, end the run."""
+WORSE = 3
+"""The exit code when a part is worse than in an earlier run."""
 
 
-async def run(*, repository: str, parts: str, cases: int, yes: bool, as_json: bool) -> int:
-    """Print the table, or JSON with every result. Nothing is changed but the index in the bot's home."""
-    chosen = tuple(part.strip() for part in parts.split(",") if part.strip())
-    if unknown := [part for part in chosen if part not in PARTS]:
-        raise SettingsError(f"--parts: {unknown[0]} is none of {', '.join(PARTS)}.")
-    if not 0 < cases <= MOST_CASES:
-        raise SettingsError(f"--cases: a number from 1 to {MOST_CASES}.")
+@dataclass(frozen=True)
+class Trial:
+    """One part of one case."""
+
+    part: str
+    case: str
+    calls: int
+    tokens: int
+    """About what it will cost."""
+    run: Callable[[], Awaitable[list[TrialResult]]]
+
+
+@dataclass(frozen=True)
+class EvalOptions:
+    suite: str
+    repository: str
+    parts: str
+    cases: int
+    most: int
+    yes: bool
+    as_json: bool
+    answers: str
+    replay: str
+    compare: list[str]
+
+
+async def run(options: EvalOptions) -> int:
+    """Print the table, or JSON with every result. Nothing is changed but the index and the answers in the bot's home."""
+    parts = _chosen_parts(options)
+    saved = [(Path(name).stem, _saved(Path(name), options.suite)) for name in options.compare]
     current = await read_settings()
     masker = LearningMasker({**secrets_in(os.environ), **current.secrets})
+    llm = await _model(options, current, masker)
+    with TemporaryDirectory(prefix="gwt-eval-", ignore_cleanup_errors=True) as place:
+        if options.suite:
+            trials = await _suite_trials(options, parts, llm, Path(place), masker)
+        else:
+            trials = await _history_trials(options, parts, llm, current, masker)
+        if not (options.replay or _agreed(trials, llm, yes=options.yes)):
+            return ExitCode.ERROR
+        results = await _tried(trials, llm)
+    models = tuple(dict.fromkeys(llm.run.models.values()))
+    now = SavedRun(
+        suite=options.suite, models=models, parts=summary(results), results=tuple(results)
+    )
+    then = saved[0][1] if saved else None
+    random_ = random.Random(0)  # noqa: S311 - the same intervals each time
+    changed = differences(
+        then.results if then else (), results, lambda some: random_.choices(some, k=len(some))
+    )
+    shown = now.model_dump_json(indent=2) if options.as_json else _table(now)
+    sys.stdout.write(masker.mask(shown) + "\n")
+    if saved:
+        told = _comparison([*saved, ("now", now)], changed)
+        (sys.stderr if options.as_json else sys.stdout).write(masker.mask(told) + "\n")
+    if any(one.is_worse for one in changed):
+        return WORSE
+    return ExitCode.INCOMPLETE if len(_answered(results)) < len(results) else ExitCode.COMPLETE
+
+
+def _chosen_parts(options: EvalOptions) -> tuple[str, ...]:
+    known = SUITE_PARTS if options.suite else HISTORY_PARTS
+    chosen = tuple(part.strip() for part in options.parts.split(",") if part.strip()) or known
+    if unknown := [part for part in chosen if part not in known]:
+        raise SettingsError(f"--parts: {unknown[0]} is none of {', '.join(known)}.")
+    if options.suite and options.suite not in SUITES:
+        raise SettingsError(f"--suite: {options.suite} is none of {', '.join(SUITES)}.")
+    if not 0 <= options.cases <= MOST_CASES:
+        raise SettingsError(f"--cases: a number from 1 to {MOST_CASES}.")
+    if options.most < 0:
+        raise SettingsError("--most: a number of tokens.")
+    if options.replay and options.answers:
+        raise SettingsError("--replay asks nothing, so --answers has no meaning beside it.")
+    return chosen
+
+
+def _saved(path: Path, suite: str) -> SavedRun:
+    try:
+        found = SavedRun.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise SettingsError(
+            f"--compare: {path} does not hold what `gwt-bot eval --json` writes."
+        ) from error
+    if found.suite != suite:
+        raise SettingsError(
+            f"--compare: {path} is of {found.suite or 'a history'}, not of {suite}."
+        )
+    return found
+
+
+async def _model(options: EvalOptions, current: Settings, masker: LearningMasker) -> RecordedLlm:
+    if options.replay:
+        return RecordedLlm(Path(folder(options.replay)))
+    chosen = ChosenLlm(lambda: current, masker, os.environ)
+    roles = (ModelRole.MAIN, ModelRole.JUDGE)
+    models = {role: _model_name(current, role) for role in roles}
+    windows = {role: await chosen.window(role) for role in roles}
+    file = re.sub(r"[^\w.-]+", "-", "+".join(dict.fromkeys(models.values()))) + ".jsonl"
+    own = current.gwt_home / "eval" / file
+    return RecordedLlm(
+        Path(folder(options.answers)) if options.answers else own,
+        chosen,
+        RecordedRun(models=models, windows=windows),
+        most=options.most,
+        mask=masker.mask,
+    )
+
+
+def _model_name(current: Settings, role: ModelRole) -> str:
+    model = model_for(current, role)
+    return model.model or str(model.provider)
+
+
+async def _history_trials(
+    options: EvalOptions,
+    parts: Sequence[str],
+    llm: RecordedLlm,
+    current: Settings,
+    masker: LearningMasker,
+) -> list[Trial]:
     git = GitRepository(current.gwt_home, mask=masker.mask)
-    llm = ChosenLlm(lambda: current, masker, os.environ)
-    window = await llm.window(ModelRole.MAIN)
-    top = await git.top(folder(repository or current.gwt_repository))
-    found = await git.history_cases(top, await git.commit_of(top, "HEAD"), cases)
+    top = await git.top(folder(options.repository or current.gwt_repository))
+    most = options.cases or HISTORY_CASES
+    found = await git.history_cases(top, await git.commit_of(top, "HEAD"), most)
     if not found:
         raise Refused(
             "the history has no commits to try the model on",
             "Wanted are commits that change one to eight source files and say in their message what for.",
         )
-    if not _agreed(chosen, len(found), window, yes=yes):
-        return 1
-    trials = Trials(llm, git, top, window, await llm.window(ModelRole.JUDGE))
-    results = await _tried(trials, chosen, found)
-    sys.stdout.write(masker.mask(_as_json(results) if as_json else _table(results)) + "\n")
-    return 0
+    trials = _trials(llm, git, top)
+    tried = {FIND: trials.find, LOCATE: trials.locate, JUDGE: trials.judge}
+    return [
+        _trial(llm, part, case.id, lambda try_=tried[part], case=case: try_(case), judged=2)
+        for case in found
+        for part in parts
+    ]
 
 
-def _agreed(parts: Sequence[str], cases: int, window: int, *, yes: bool) -> bool:
+async def _suite_trials(
+    options: EvalOptions,
+    parts: Sequence[str],
+    llm: RecordedLlm,
+    place: Path,
+    masker: LearningMasker,
+) -> list[Trial]:
+    git = GitRepository(place / "home", mask=masker.mask)
+    found: list[Trial] = []
+    for suite in load_suite(options.suite):
+        top = place / suite.name
+        top.mkdir()
+        commit = await git.make(top, suite.trees)
+        one = SuiteTrials(_trials(llm, git, str(top)), suite, commit)
+        for request in suite.requests[: options.cases or None]:
+            tried: dict[str, Callable[[], Awaitable[list[TrialResult]]]] = {
+                FIND: lambda one=one, request=request: one.trials.find(one.case(request)),
+                LOCATE: lambda one=one, request=request: one.trials.locate(one.case(request)),
+                QUESTIONS: lambda one=one, request=request: one.questions(request),
+                PLAN: lambda one=one, request=request: one.plan(request),
+                JUDGE: lambda one=one, request=request: one.judge(request),
+            }
+            judged = 1 + len(request.wrong)
+            found += [
+                _trial(llm, part, one.case(request).id, tried[part], judged=judged)
+                for part in parts
+            ]
+    return found
+
+
+def _trials(llm: RecordedLlm, git: GitRepository, top: str) -> Trials:
+    windows = llm.run.windows
+    return Trials(llm, git, top, windows.get(ModelRole.MAIN, 0), windows.get(ModelRole.JUDGE, 0))
+
+
+def _trial(
+    llm: RecordedLlm,
+    part: str,
+    case: str,
+    run: Callable[[], Awaitable[list[TrialResult]]],
+    *,
+    judged: int,
+) -> Trial:
+    calls, tokens = COSTS[part]
+    calls *= judged if part == JUDGE else 1
+    window = llm.run.windows.get(ModelRole.MAIN, 0)
+    code = context_tokens(window) if part in SEES_CODE else 0
+    return Trial(part, case, calls, calls * (tokens + code), run)
+
+
+def _agreed(trials: Sequence[Trial], llm: RecordedLlm, *, yes: bool) -> bool:
     """Say what it will cost, and ask."""
-    calls = cases * sum(CALLS[part] for part in parts)
+    calls = sum(one.calls for one in trials)
     if not calls:
         return True
-    located = cases * CALLS[LOCATE] * (context_tokens(window) + 2_000) if LOCATE in parts else 0
-    judged = cases * CALLS[JUDGE] * _PATCH_TOKENS if JUDGE in parts else 0
-    what = f"About {calls} questions to the model, {located + judged:,} tokens in {cases} cases."
-    sys.stderr.write(what + "\n")
+    cases, tokens = len({one.case for one in trials}), sum(one.tokens for one in trials)
+    told = f"About {calls} questions to {' and '.join(dict.fromkeys(llm.run.models.values()))}, {tokens:,} tokens in {cases} cases."
+    kept = f" {llm.kept} answers are in {llm.path}; those cost nothing." if llm.kept else ""
+    sys.stderr.write(told + kept + "\n")
     if yes:
         return True
     if not sys.stdin.isatty():
@@ -69,52 +258,99 @@ def _agreed(parts: Sequence[str], cases: int, window: int, *, yes: bool) -> bool
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-async def _tried(
-    trials: Trials, parts: Sequence[str], cases: Sequence[HistoryCase]
-) -> list[TrialResult]:
+async def _tried(trials: Sequence[Trial], llm: RecordedLlm) -> list[TrialResult]:
     """Return what came of every case. One that the model did not answer is counted by itself.
 
     Raises Refused if no case can be tried, as without a model.
     """
-    asked: dict[str, Callable[[HistoryCase], Awaitable[list[TrialResult]]]] = {
-        FIND: trials.find,
-        LOCATE: trials.locate,
-        JUDGE: trials.judge,
-    }
-    results: list[TrialResult] = []
-    for number, case in enumerate(cases, 1):
-        for part in parts:
+    free, done, missed = asyncio.Semaphore(AT_ONCE), 0, 0
+
+    async def try_(trial: Trial) -> list[TrialResult]:
+        nonlocal done, missed
+        async with free:
             try:
-                results += await asked[part](case)
+                found, missed = (await trial.run(), 0) if missed < GIVEN_UP else ([], missed)
+                why = f"{GIVEN_UP} before it were not answered"
             except Unavailable as error:
-                part_of_it = f"{part}, not answered"
-                results.append(
-                    TrialResult(part=part_of_it, commit=case.commit, score=0.0, told=str(error))
-                )
-        sys.stderr.write(f"{number} of {len(cases)}: {case.request.partition(chr(10))[0][:80]}\n")
-    return results
+                found, missed, why = [], missed + 1, str(error)
+            if not found:
+                part = f"{trial.part}, {NOT_ANSWERED}"
+                found = [TrialResult(part=part, case=trial.case, score=0.0, told=why)]
+            done += 1
+            sys.stderr.write(f"{done} of {len(trials)}: {trial.part}, {trial.case}\n")
+            return found
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(try_(trial)) for trial in trials]
+    finally:
+        if llm.new:
+            sys.stderr.write(
+                f"{llm.new} answers for {llm.spent:,} tokens, {llm.reused} from before. They are kept in {llm.path}: the same "
+                "command goes on from there, and --replay with that file gives the same results again.\n"
+            )
+    return [one for task in tasks for one in task.result()]
 
 
-def _as_json(results: Sequence[TrialResult]) -> str:
-    told = {"parts": summary(results), "results": [one.model_dump(mode="json") for one in results]}
-    return json.dumps(told, ensure_ascii=False, indent=2)
+def _answered(results: Sequence[TrialResult]) -> list[TrialResult]:
+    return [one for one in results if not one.part.endswith(NOT_ANSWERED)]
 
 
-def _table(results: Sequence[TrialResult]) -> str:
-    rows = [("Part", "Right", "Cases", "Tokens", "Seconds a case")]
+def _table(run: SavedRun) -> str:
+    rows = [("Part", "Right", "Cases", "Asked a case", "Tokens", "Seconds a case")]
     rows += [
         (
             part,
             f"{100 * told['score']:.0f} %",
             f"{told['cases']:.0f}",
+            f"{told['asked']:.1f}" if told["asked"] else "",
             f"{told['tokens']:,.0f}",
             f"{told['seconds']:.1f}",
         )
-        for part, told in summary(results).items()
+        for part, told in run.parts.items()
     ]
+    return "\n".join([*_lines(rows), *_judged(run), _whole(run)])
+
+
+def _judged(run: SavedRun) -> list[str]:
+    """Return how often a right change was refused, and others were let pass."""
+    told: list[str] = []
+    judged = [one for one in run.results if one.part.startswith(f"{JUDGE}, ")]
+    for what, is_alarm in (("False alarms", True), ("Missed", False)):
+        some = [one for one in judged if (one.part.partition(", ")[2] in GOOD_CHANGES) == is_alarm]
+        wrong = sum(one.score < 1 for one in some)
+        told += [f"{what}: {wrong} of {len(some)}."] if some else []
+    return [" ".join(told)] if told else []
+
+
+def _whole(run: SavedRun) -> str:
+    tokens = sum(one.tokens for one in run.results)
+    minutes = sum(one.seconds for one in run.results) / 60
+    return f"{' and '.join(run.models)}: {tokens:,} tokens, {minutes:.1f} minutes of answering."
+
+
+def _comparison(runs: Sequence[tuple[str, SavedRun]], changed: Sequence[Difference]) -> str:
+    """Return a table with a column for each run, and how the last differs from the first."""
+    by_part = {one.part: one for one in changed}
+    first = runs[0][0]
+    rows: list[tuple[str, ...]] = [("", *(name for name, _ in runs), f"now - {first}", "95 %", "")]
+    rows.append(("Part", *(" and ".join(run.models) for _, run in runs), "", "", ""))
+    for part in dict.fromkeys(part for _, run in runs for part in run.parts):
+        scores = [run.parts.get(part, {}).get("score") for _, run in runs]
+        shown = ["" if score is None else f"{100 * score:.0f} %" for score in scores]
+        one = by_part.get(part)
+        how = (
+            (f"{100 * one.mean:+.0f}", f"{100 * one.low:+.0f} to {100 * one.high:+.0f}")
+            if one
+            else ("", "")
+        )
+        rows.append((part, *shown, *how, "worse" if one and one.is_worse else ""))
+    return "\n".join(["", *_lines(rows)])
+
+
+def _lines(rows: Sequence[tuple[str, ...]]) -> list[str]:
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
-    return "\n".join(line.rstrip() for line in lines)

@@ -2,31 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import mean
 
 from bot.core.facts import Fact
 
 
-class HistoryCase(Fact):
-    """A commit: what was asked for, as its message says, and what was changed."""
+class TrialCase(Fact):
+    """A commit, or a request of a suite: what was asked for, and what was changed."""
 
-    commit: str
+    id: str
+    """The commit, or the names of repository and request."""
     parent: str
     request: str
     touched: tuple[str, ...]
     """The source files it changed that were there before."""
-    patch: str
+    patch: str = ""
 
 
 class TrialResult(Fact):
     part: str
-    commit: str
+    case: str
     score: float
     """From 0 to 1."""
     told: str = ""
+    model: str = ""
+    asked: int = 0
+    """Questions that people would have been asked."""
     tokens: int = 0
     seconds: float = 0.0
+
+
+class SavedRun(Fact):
+    """What came of a whole run, as `--json` writes it."""
+
+    suite: str
+    """Empty: a repository's own history."""
+    models: tuple[str, ...]
+    parts: dict[str, dict[str, float]]
+    results: tuple[TrialResult, ...]
+
+
+class Difference(Fact):
+    """How a part differs from an earlier run, over the cases that both have."""
+
+    part: str
+    cases: int
+    mean: float
+    low: float
+    high: float
+    """The 95 % interval of the mean, by a paired bootstrap."""
+
+    @property
+    def is_worse(self) -> bool:
+        return self.high < 0
+
+
+RESAMPLES = 2_000
+
+
+def differences(
+    then: Sequence[TrialResult],
+    now: Sequence[TrialResult],
+    resample: Callable[[Sequence[float]], Sequence[float]],
+) -> list[Difference]:
+    """Return how each part has changed. `resample`: draws as many values again, with replacement."""
+    before = {(one.part, one.case): one.score for one in then}
+    found: list[Difference] = []
+    for part in dict.fromkeys(one.part for one in now):
+        pairs = [
+            one.score - before[part, one.case]
+            for one in now
+            if one.part == part and (part, one.case) in before
+        ]
+        if pairs:
+            means = sorted(mean(resample(pairs)) for _ in range(RESAMPLES))
+            low, high = means[RESAMPLES // 40], means[-1 - RESAMPLES // 40]
+            found.append(
+                Difference(part=part, cases=len(pairs), mean=mean(pairs), low=low, high=high)
+            )
+    return found
 
 
 def recall(found: Iterable[str], wanted: Sequence[str]) -> float:
@@ -59,13 +114,16 @@ def _pieces(text: str, beginning: str) -> list[str]:
 
 
 def summary(results: Sequence[TrialResult]) -> dict[str, dict[str, float]]:
-    """Return for each part the mean score, the number of cases, the tokens and the seconds of a case."""
+    """Return for each part the mean score, the number of cases, what was asked of people, the tokens and the seconds of a
+    case.
+    """
     parts = dict.fromkeys(one.part for one in results)
     chosen = {part: [one for one in results if one.part == part] for part in parts}
     return {
         part: {
             "score": round(mean(one.score for one in some), 3),
             "cases": len(some),
+            "asked": round(mean(one.asked for one in some), 2),
             "tokens": sum(one.tokens for one in some),
             "seconds": round(mean(one.seconds for one in some), 2),
         }

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from pydantic import Field
 
-from bot.core.evidence import Judgement
+from bot.core.evidence import Judgement, Verdict
 from bot.core.intent import Intent
 from bot.core.llm import Usage, context_tokens, token_budget
 from bot.core.people import Person, Thread
 from bot.core.session import Session
 from bot.core.session_parts import SessionRepository
+from bot.core.tampering.signs import find_flags
 from bot.core.task import Acceptance, Task
-from bot.core.trials import HistoryCase, TrialResult, recall, with_a_part_missing
+from bot.core.trials import TrialCase, TrialResult, recall, with_a_part_missing
 from bot.ports import Llm, Repository
 from bot.steps.asking import ModelReply, Prompt, ask, json_parser, session_tokens
 from bot.steps.judging import PatchReading
 from bot.steps.looking import Looker
 from bot.steps.verify.questions import JudgePrompt
 
+DAY = datetime(2026, 1, 5, tzinfo=UTC)
 MOST_FILES = 10
 FIND, LOCATE, JUDGE = "find", "locate", "judge"
 CALLS = {FIND: 0, LOCATE: 2, JUDGE: 2}
@@ -64,7 +67,7 @@ class Trials:
     window: int
     judge_window: int
 
-    async def find(self, case: HistoryCase) -> list[TrialResult]:
+    async def find(self, case: TrialCase) -> list[TrialResult]:
         """Without the model: which of the touched files stand among the first ten, and among the first twenty?"""
         begun = time.monotonic()
         context = await self.repository.find_context(
@@ -74,73 +77,88 @@ class Trials:
         return [
             TrialResult(
                 part=f"{FIND}, first {most}",
-                commit=case.commit,
-                score=recall(paths[:most], case.touched),
+                case=case.id,
+                score=round(recall(paths[:most], case.touched), 4),
                 seconds=seconds,
             )
             for most in (10, 20)
         ]
 
-    async def locate(self, case: HistoryCase) -> list[TrialResult]:
+    async def locate(self, case: TrialCase) -> list[TrialResult]:
         """With the model: which of the touched files does it name, after it could look around?"""
-        tokens, begun = context_tokens(self.window), time.monotonic()
+        tokens = context_tokens(self.window)
         context = await self.repository.find_context(self.path, case.parent, case.request, tokens)
-        looker = Looker(self.repository, self.path, case.parent, tokens)
+        looker = self.looker(case.parent)
         question = LocatePrompt(case.request, context.text, looker)
         named, usage = await ask(self.llm, question, token_budget(self.window))
         told = f"{', '.join(named) or 'nothing'} ({len(looker.seen)} looks)"
-        return [_result(LOCATE, case, recall(named, case.touched), usage, begun, told)]
+        return [result(LOCATE, case.id, recall(named, case.touched), usage, told)]
 
-    async def judge(self, case: HistoryCase) -> list[TrialResult]:
+    async def judge(self, case: TrialCase) -> list[TrialResult]:
         """With the model: is the whole change found to be done, and one with a part missing not?"""
         results: list[TrialResult] = []
         for name, patch in (
             ("whole", case.patch),
             ("part missing", with_a_part_missing(case.patch)),
         ):
-            begun = time.monotonic()
-            session = _session(case, self.path, self.judge_window)
-            question = JudgePrompt(
-                session, session.tasks[0], session.created_at, PatchReading(session, patch)
-            )
-            prepared, reading = await question.prepared(self.llm)
-            verdict, usage = await ask(self.llm, prepared, session_tokens(session))
+            title = case.request.partition("\n")[0][:120]
+            session = trial_session(case, self.path, self.judge_window)
+            session.tasks = [trial_task(case.request, (title,))]
+            verdict, usage = await self.verdict(session, PatchReading(session, patch))
             right = (verdict.outcome is Judgement.DONE) == (name == "whole")
             told = f"{verdict.outcome}: {'; '.join(verdict.reasons)[:200]}"
-            part = f"{JUDGE}, {name}"
-            results.append(_result(part, case, float(right), usage + reading, begun, told))
+            results.append(result(f"{JUDGE}, {name}", case.id, float(right), usage, told))
         return results
 
+    async def verdict(self, session: Session, patch: PatchReading) -> tuple[Verdict, Usage]:
+        """Return what the model says of the first task of a session."""
+        task = session.tasks[0]
+        question = JudgePrompt(session, task, DAY, patch, find_flags(patch.patch))
+        prepared, reading = await question.prepared(self.llm)
+        verdict, usage = await ask(self.llm, prepared, session_tokens(session))
+        return verdict, usage + reading
 
-def _result(
-    part: str, case: HistoryCase, score: float, usage: Usage, begun: float, told: str
+    def looker(self, commit: str) -> Looker:
+        return Looker(self.repository, self.path, commit, context_tokens(self.window))
+
+
+def result(
+    part: str, case: str, score: float, usage: Usage, told: str = "", asked: int = 0
 ) -> TrialResult:
+    """Return a result with what the model took for it. The time is the model's own, so a replay gives the same."""
     return TrialResult(
         part=part,
-        commit=case.commit,
-        score=score,
+        case=case,
+        score=round(score, 4),
         told=told,
+        model=usage.model,
+        asked=asked,
         tokens=usage.tokens,
-        seconds=time.monotonic() - begun,
+        seconds=usage.milliseconds / 1000,
     )
 
 
-def _session(case: HistoryCase, path: str, window: int) -> Session:
-    """A session with one task: what the message of the commit asks for."""
-    now = datetime.now(UTC)
-    title = case.request.partition("\n")[0][:120]
-    wanted = Acceptance(id="T001-A1", text=title)
-    task = Task(id="trial", key="T001", number=1, name=title, created_at=now)
-    task.description, task.acceptance = case.request, (wanted,)
+def trial_task(request: str, criteria: Sequence[str]) -> Task:
+    """Return a task with which all of a request is done."""
+    title = request.partition("\n")[0][:120]
+    task = Task(id="trial", key="T001", number=1, name=title, created_at=DAY)
+    task.description = request
+    task.acceptance = tuple(
+        Acceptance(id=f"T001-A{number}", text=text) for number, text in enumerate(criteria, 1)
+    )
+    return task
+
+
+def trial_session(case: TrialCase, path: str, window: int) -> Session:
+    """Return a session that begins with the request. Its date is fixed: what is asked must be the same at each replay."""
     session = Session(
         id="trial",
-        created_at=now,
-        updated_at=now,
+        created_at=DAY,
+        updated_at=DAY,
         thread=Thread(platform="trial", channel="", root="trial"),
         owner=Person(platform="trial", id="trial"),
-        intent=Intent(id="trial", body=case.request, created_at=now),
-        repository=SessionRepository(path=path, base_commit=case.parent),
-        tasks=[task],
+        intent=Intent(id="trial", body=case.request, created_at=DAY),
+        repository=SessionRepository(path=path, base_branch="main", base_commit=case.parent),
     )
     session.llm.context_window = window
     return session

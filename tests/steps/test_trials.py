@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from bot.core.trials import HistoryCase
+from bot.core.trials import TrialCase
 from bot.steps.trials import Trials
 from tests.fakes.llm import Call, ScriptedLlm
 from tests.fakes.repository import FakeRepository
@@ -20,11 +20,11 @@ PATCH = (
 )
 
 
-def trials(llm: ScriptedLlm) -> tuple[Trials, HistoryCase]:
+def trials(llm: ScriptedLlm) -> tuple[Trials, TrialCase]:
     repository = FakeRepository(files=FILES)
     commit = repository.heads[repository.branch]
-    case = HistoryCase(
-        commit="c" * 40,
+    case = TrialCase(
+        id="c" * 40,
         parent=commit,
         request="Apply a discount of ten percent",
         touched=("shop/discounts.py",),

@@ -66,6 +66,8 @@ class GradedBreakdown:
     own: tuple[str, ...]
     score: int | None
     issues: tuple[str, ...]
+    plain: bool = False
+    """The model gave no valid tasks."""
 
     @property
     def poor(self) -> bool:
@@ -84,7 +86,8 @@ async def break_down(
     question = TasksPrompt(session, looker)
     found, usage = await ask(llm, question, session_tokens(session))
     if found is None:
-        return GradedBreakdown(_single_task(session, spec), (), None, ()), usage
+        single = _single_task(session, spec)
+        return GradedBreakdown(single, (), None, (), plain=True), usage
     first, judging = await _graded(llm, session, found, spec)
     usage += judging
     if not first.poor:

@@ -115,6 +115,8 @@ class WrittenDocument(Fact):
     parallelism: int = 1
     score: int | None = None
     """The quality of the tasks, 0 to 100."""
+    plain: bool = False
+    """The model gave no valid document, so this one does without it."""
 
 
 async def draft_document(
@@ -128,13 +130,14 @@ async def draft_document(
         case DocumentKind.SPEC:
             specify = SpecifyPrompt(session, today, looker)
             text, usage = await ask(llm, specify, session_tokens(session))
-            return WrittenDocument(text=_with_decisions(session, text, today)), usage
+            plain, text = text == specify.fallback(), _with_decisions(session, text, today)
+            return WrittenDocument(text=text, plain=plain), usage
         case DocumentKind.PLAN:
             planning = PlanPrompt(session, today, looker)
             plan, usage = await ask(llm, planning, session_tokens(session))
             if isinstance(plan, OpenChoices):
                 return WrittenDocument(choices=plan.as_questions()), usage
-            return WrittenDocument(text=plan), usage
+            return WrittenDocument(text=plan, plain=plan == planning.fallback()), usage
         case DocumentKind.TASKS:
             graded, usage = await break_down(llm, session, looker)
             found = graded.breakdown
@@ -143,6 +146,7 @@ async def draft_document(
                 drafts=tuple(found.tasks),
                 parallelism=found.parallelism,
                 score=graded.score,
+                plain=graded.plain,
             )
             return written, usage
 

@@ -1,0 +1,175 @@
+"""Keeps every answer of a model by the digest of its question, so that a run can go on, or be replayed without a model.
+
+A file of lines: what was asked for the run, then an answer a line, in the order in which they came.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from adapters.state_files import JsonLines, cannot_read
+from bot.core.errors import Refused, Unavailable
+from bot.core.facts import Fact
+from bot.core.llm import ModelRole, Reply, Tool, Turn, estimate_tokens
+from bot.core.retry import retry_pauses
+from bot.ports import Llm
+
+TRIES = 4
+LONGEST_WAIT = 60.0
+"""Seconds. An endpoint that wants to be left alone for so long counts as away."""
+
+
+class RecordedRun(Fact):
+    """The first line of each run. What depends on the model in a question follows from it."""
+
+    models: dict[ModelRole, str] = Field(default_factory=dict[ModelRole, str])
+    windows: dict[ModelRole, int] = Field(default_factory=dict[ModelRole, int])
+
+
+class RecordedAnswer(Fact):
+    question: str
+    reply: Reply
+
+
+class _Line(Fact):
+    """Exactly one of them is set."""
+
+    run: RecordedRun | None = None
+    answer: RecordedAnswer | None = None
+
+
+class RecordedLlm:
+    """Implements bot.ports.Llm. Without an `llm` only what is recorded is answered.
+
+    `run`: the last one that is recorded otherwise. `most`: so many tokens may be spent, 0 means any number. `mask` is for what is written down.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        llm: Llm | None = None,
+        run: RecordedRun | None = None,
+        *,
+        most: int = 0,
+        mask: Callable[[str], str] = str,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        self.path = path
+        self._file = JsonLines(path, _Line)
+        self._llm, self._most, self._mask, self._sleep = llm, most, mask, sleep
+        self._away = False
+        lines, torn = _read(path, required=llm is None)
+        if torn and llm:
+            self._file.rewrite(lines)
+        runs = [one.run for one in lines if one.run]
+        self._last = runs[-1] if runs else None
+        self.run = run or self._last or RecordedRun()
+        answers = [one.answer for one in lines if one.answer]
+        self._answers = {one.question: one.reply for one in answers}
+        self.kept = len(self._answers)
+        self.new = self.reused = self.spent = 0
+        """Answers that were asked for, those that were there, and the tokens of the former."""
+
+    async def complete(
+        self,
+        system: str,
+        data: str,
+        *,
+        schema: dict[str, object] | None,
+        turns: Sequence[Turn] = (),
+        tools: Sequence[Tool] = (),
+        role: ModelRole = ModelRole.MAIN,
+    ) -> Reply:
+        question = _digest(system, data, schema, turns, tools, self.run.models.get(role, ""))
+        if known := self._answers.get(question):
+            self.reused += 1
+            return known
+        if self._llm is None:
+            raise Refused(
+                f"{self.path} does not hold the answer to a question of this run",
+                "It was stopped before its end, or recorded with other prompts, cases or an other version. Leave --replay out, and "
+                f"give --answers {self.path}: what it holds is taken from there, and only the rest is asked.",
+            )
+        if self._most and self.spent >= self._most:
+            raise Unavailable(f"--most {self._most:,} tokens are spent")
+        llm = self._llm
+
+        async def ask() -> Reply:
+            return await llm.complete(
+                system, data, schema=schema, turns=turns, tools=tools, role=role
+            )
+
+        reply = await self._patiently(ask)
+        reply = reply.model_copy(update={"text": self._mask(reply.text)})
+        self._answers[question] = reply
+        if self.run != self._last:
+            self._last = self.run
+            self._file.append(_Line(run=self.run))
+        self._file.append(_Line(answer=RecordedAnswer(question=question, reply=reply)))
+        self.new += 1
+        self.spent += reply.usage.tokens or estimate_tokens(system + data + reply.text)
+        return reply
+
+    async def _patiently(self, ask: Callable[[], Awaitable[Reply]]) -> Reply:
+        for number, pause in enumerate(retry_pauses(), 1):
+            try:
+                reply = await ask()
+            except Unavailable as trouble:
+                wait = max(pause, trouble.retry_after or 0)
+                # one question has been waited for in vain: the others need not be
+                if self._away or number == TRIES or wait >= LONGEST_WAIT:
+                    self._away = True
+                    raise
+            else:
+                self._away = False
+                return reply
+            await self._sleep(wait)
+        raise AssertionError("pauses never end")
+
+
+def _digest(
+    system: str,
+    data: str,
+    schema: Mapping[str, object] | None,
+    turns: Sequence[Turn],
+    tools: Sequence[Tool],
+    model: str,
+) -> str:
+    said = [[one.answer, one.then] for one in turns]
+    offered = [one.model_dump() for one in tools]
+    whole = json.dumps([model, system, data, schema, said, offered], sort_keys=True)
+    return hashlib.sha256(whole.encode()).hexdigest()
+
+
+def _read(path: Path, *, required: bool) -> tuple[list[_Line], bool]:
+    """Return the lines, and whether a crash has torn off the last one. Any other that cannot be read is refused."""
+    try:
+        # not splitlines(), which also splits at signs that may stand within an answer
+        lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+    except FileNotFoundError as error:
+        if required:
+            raise Refused(f"there is no recording {path}") from error
+        return [], False
+    except OSError as error:
+        raise cannot_read(path, error) from error
+    found: list[_Line] = []
+    for number, line in enumerate(lines, 1):
+        try:
+            if line.strip():
+                found.append(_Line.model_validate_json(line))
+        except ValidationError as error:
+            if number == len(lines):
+                return found, True
+            raise Refused(
+                f"line {number} of {path} is damaged, or it is no recording of answers",
+                "Remove that line, and run again without --replay, with --answers and this file: only what lacks is asked.",
+            ) from error
+    if required and not any(one.run for one in found):
+        raise Refused(f"{path} is no recording: the line that names the model is missing")
+    return found, False
