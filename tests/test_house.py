@@ -63,6 +63,7 @@ SHELL = {
         "prompt_data",
         "repository_state",
         "specify.breakdown",
+        "suite_trials",
         "talk.evidence",
         "trials",
         "workspaces",

@@ -127,8 +127,9 @@ def test_the_model_is_asked_in_one_place() -> None:
         for name, called, call in calls("bot", "adapters")
         if called in {"complete", "ask"} and "llm" in ast.unparse(call.func).lower()
     }
-    # doctor asks for one word, and says nothing of a repository; models hands a question to the chosen model
-    assert asking == {"bot.steps.asking", "bot.cli.doctor", "bot.cli.models"}
+    # doctor asks for one word, and says nothing of a repository; models hands a question to the chosen model; recordings
+    # hands it on if no answer is kept
+    assert asking == {"bot.steps.asking", "bot.cli.doctor", "bot.cli.models", "bot.cli.recordings"}
 
 
 def test_programs_are_started_in_one_place() -> None:

@@ -155,6 +155,12 @@ def _add_eval(commands: Commands) -> None:
         metavar="N",
         help="how many commits, 10 otherwise; of a suite, how many requests for each repository",
     )
+    _add_answers(trial)
+    trial.add_argument("--yes", action="store_true", help="do not ask whether it may cost that")
+    _add_json(trial)
+
+
+def _add_answers(trial: _Parser) -> None:
     trial.add_argument(
         "--most", type=int, default=0, metavar="TOKENS", help="stop when so many are spent"
     )
@@ -174,8 +180,6 @@ def _add_eval(commands: Commands) -> None:
         default=[],
         help="what --json wrote earlier, also of other models; the first one is what counts",
     )
-    trial.add_argument("--yes", action="store_true", help="do not ask whether it may cost that")
-    _add_json(trial)
 
 
 def _add_doctor(commands: Commands) -> None:
@@ -440,8 +444,8 @@ examples:
 
 EVAL = """\
 Tries how well the model reads requests, and says first what it will cost. On a repository its own
-commits are the cases; a suite is three small repositories that are shipped, with fifteen requests
-and sixty changes of which is known whether they are right.
+commits are the cases; a suite is three small repositories that are shipped (Python, JavaScript,
+shell), with fifteen requests and sixty changes that are known to be right or not.
 
   find       are the files found that a change touches? (asks no model)
   locate     does the model name them?
@@ -456,7 +460,7 @@ Every answer is kept as it comes: after Ctrl-C the same command goes on where it
 EVAL_EXAMPLES = """\
 examples:
   gwt-bot eval --parts find                              costs nothing
-  gwt-bot eval --suite small --cases 1                   a first look, a fifteenth of the price
+  gwt-bot eval --suite small --cases 1                   a first look, a fifth of the price
   gwt-bot eval --suite small --yes --json > before.json
   gwt-bot eval --suite small --compare before.json       after another model was chosen
 

@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,7 +23,7 @@ from bot.cli.read_settings import read_settings
 from bot.cli.recordings import RecordedLlm, RecordedRun
 from bot.core.console import ExitCode
 from bot.core.errors import Refused, SettingsError, Unavailable
-from bot.core.llm import ModelRole, context_tokens
+from bot.core.llm import ModelRole, context_tokens, estimate_tokens
 from bot.core.masking import LearningMasker
 from bot.core.trials import Difference, SavedRun, TrialResult, differences, summary
 from bot.settings import Settings
@@ -33,10 +34,10 @@ HISTORY_PARTS = (FIND, LOCATE, JUDGE)
 SUITE_PARTS = (FIND, LOCATE, QUESTIONS, PLAN, JUDGE)
 COSTS = {
     FIND: (0, 0),
-    LOCATE: (2, 2_000),
-    QUESTIONS: (2, 3_500),
-    PLAN: (5, 5_500),
-    JUDGE: (1, 4_500),
+    LOCATE: (2, 1_500),
+    QUESTIONS: (2, 2_500),
+    PLAN: (6, 5_500),
+    JUDGE: (1, 3_000),
 }
 """About how often the model is asked for one case, and with how many tokens beside the code that it is shown."""
 SEES_CODE = (LOCATE, QUESTIONS, PLAN)
@@ -184,7 +185,7 @@ async def _history_trials(
     trials = _trials(llm, git, top)
     tried = {FIND: trials.find, LOCATE: trials.locate, JUDGE: trials.judge}
     return [
-        _trial(llm, part, case.id, lambda try_=tried[part], case=case: try_(case), judged=2)
+        _trial(part, case.id, partial(tried[part], case), context_tokens(trials.window), judged=2)
         for case in found
         for part in parts
     ]
@@ -204,18 +205,19 @@ async def _suite_trials(
         top.mkdir()
         commit = await git.make(top, suite.trees)
         one = SuiteTrials(_trials(llm, git, str(top)), suite, commit)
+        tried = {
+            FIND: one.find,
+            LOCATE: one.locate,
+            QUESTIONS: one.questions,
+            PLAN: one.plan,
+            JUDGE: one.judge,
+        }
+        size = estimate_tokens("".join(suite.trees[-1][1].values()))
+        code = min(context_tokens(one.trials.window), size)
         for request in suite.requests[: options.cases or None]:
-            tried: dict[str, Callable[[], Awaitable[list[TrialResult]]]] = {
-                FIND: lambda one=one, request=request: one.trials.find(one.case(request)),
-                LOCATE: lambda one=one, request=request: one.trials.locate(one.case(request)),
-                QUESTIONS: lambda one=one, request=request: one.questions(request),
-                PLAN: lambda one=one, request=request: one.plan(request),
-                JUDGE: lambda one=one, request=request: one.judge(request),
-            }
-            judged = 1 + len(request.wrong)
+            case, judged = one.case(request).id, 1 + len(request.wrong)
             found += [
-                _trial(llm, part, one.case(request).id, tried[part], judged=judged)
-                for part in parts
+                _trial(part, case, partial(tried[part], request), code, judged) for part in parts
             ]
     return found
 
@@ -226,18 +228,15 @@ def _trials(llm: RecordedLlm, git: GitRepository, top: str) -> Trials:
 
 
 def _trial(
-    llm: RecordedLlm,
     part: str,
     case: str,
     run: Callable[[], Awaitable[list[TrialResult]]],
-    *,
+    code: int,
     judged: int,
 ) -> Trial:
     calls, tokens = COSTS[part]
     calls *= judged if part == JUDGE else 1
-    window = llm.run.windows.get(ModelRole.MAIN, 0)
-    code = context_tokens(window) if part in SEES_CODE else 0
-    return Trial(part, case, calls, calls * (tokens + code), run)
+    return Trial(part, case, calls, calls * (tokens + (code if part in SEES_CODE else 0)), run)
 
 
 def _agreed(trials: Sequence[Trial], llm: RecordedLlm, *, yes: bool) -> bool:
@@ -315,7 +314,7 @@ def _table(run: SavedRun) -> str:
 def _judged(run: SavedRun) -> list[str]:
     """Return how often a right change was refused, and others were let pass."""
     told: list[str] = []
-    judged = [one for one in run.results if one.part.startswith(f"{JUDGE}, ")]
+    judged = [one for one in _answered(run.results) if one.part.startswith(f"{JUDGE}, ")]
     for what, is_alarm in (("False alarms", True), ("Missed", False)):
         some = [one for one in judged if (one.part.partition(", ")[2] in GOOD_CHANGES) == is_alarm]
         wrong = sum(one.score < 1 for one in some)

@@ -68,8 +68,8 @@ class RecordedLlm:
         if torn and llm:
             self._file.rewrite(lines)
         runs = [one.run for one in lines if one.run]
-        self._last = runs[-1] if runs else None
-        self.run = run or self._last or RecordedRun()
+        self.run = run or (runs[-1] if runs else RecordedRun())
+        self._begun = self.run in runs[-1:]
         answers = [one.answer for one in lines if one.answer]
         self._answers = {one.question: one.reply for one in answers}
         self.kept = len(self._answers)
@@ -93,8 +93,8 @@ class RecordedLlm:
         if self._llm is None:
             raise Refused(
                 f"{self.path} does not hold the answer to a question of this run",
-                "It was stopped before its end, or recorded with other prompts, cases or an other version. Leave --replay out, and "
-                f"give --answers {self.path}: what it holds is taken from there, and only the rest is asked.",
+                "It was stopped early, or recorded with other options or by another version. Run without --replay, with "
+                f"--answers {self.path}: what it holds is taken from there, and only the rest is asked.",
             )
         if self._most and self.spent >= self._most:
             raise Unavailable(f"--most {self._most:,} tokens are spent")
@@ -108,8 +108,8 @@ class RecordedLlm:
         reply = await self._patiently(ask)
         reply = reply.model_copy(update={"text": self._mask(reply.text)})
         self._answers[question] = reply
-        if self.run != self._last:
-            self._last = self.run
+        if not self._begun:
+            self._begun = True
             self._file.append(_Line(run=self.run))
         self._file.append(_Line(answer=RecordedAnswer(question=question, reply=reply)))
         self.new += 1
@@ -167,8 +167,8 @@ def _read(path: Path, *, required: bool) -> tuple[list[_Line], bool]:
             if number == len(lines):
                 return found, True
             raise Refused(
-                f"line {number} of {path} is damaged, or it is no recording of answers",
-                "Remove that line, and run again without --replay, with --answers and this file: only what lacks is asked.",
+                f"line {number} of {path} is damaged, or the file is no recording of answers",
+                f"Remove that line, and run without --replay, with --answers {path}: only what lacks is asked.",
             ) from error
     if required and not any(one.run for one in found):
         raise Refused(f"{path} is no recording: the line that names the model is missing")

@@ -11,12 +11,13 @@ from bot.core.approval import sha256
 from bot.core.evidence import Check, Judgement
 from bot.core.intent import Question
 from bot.core.languages import is_in_language, language_of
-from bot.core.llm import ModelRole, Usage, context_tokens
+from bot.core.llm import Usage, context_tokens
 from bot.core.plan import Document, DocumentKind
 from bot.core.references import references_in
 from bot.core.session import Session
 from bot.core.session_parts import Spec
 from bot.core.spec_kit.drafts import TaskDraft, breakdown_issues
+from bot.core.spec_kit.spec import sections
 from bot.core.suites import Label, SuiteRepository, SuiteRequest, covered, patch_of
 from bot.core.task import Workspace
 from bot.core.trials import TrialCase, TrialResult, recall
@@ -28,6 +29,8 @@ from bot.steps.trials import DAY, JUDGE, Trials, result, trial_session, trial_ta
 
 QUESTIONS, PLAN = "questions", "plan"
 SUITES = ("small",)
+FIRST = (3, 5)
+"""Of some ten files."""
 
 
 def load_suite(name: str) -> list[SuiteRepository]:
@@ -53,6 +56,12 @@ class SuiteTrials:
         return TrialCase(
             id=id, parent=self.commit, request=request.text, touched=self.suite.touched(request)
         )
+
+    async def find(self, request: SuiteRequest) -> list[TrialResult]:
+        return await self.trials.find(self.case(request), FIRST)
+
+    async def locate(self, request: SuiteRequest) -> list[TrialResult]:
+        return await self.trials.locate(self.case(request))
 
     async def questions(self, request: SuiteRequest) -> list[TrialResult]:
         """Is asked what is open, and nothing else?"""
@@ -80,7 +89,9 @@ class SuiteTrials:
 
     async def plan(self, request: SuiteRequest) -> list[TrialResult]:
         """Are the documents valid and complete, and do they cover the request and cite what is there?"""
-        case, session = self.case(request), await self._session(request, decided=True)
+        case, session = self.case(request), await self._session(request)
+        session.request.unattended = True  # it was asked enough
+        _decide(session, request)
         written: dict[DocumentKind, WrittenDocument] = {}
         usage = Usage()
         for kind in DocumentKind:
@@ -90,7 +101,10 @@ class SuiteTrials:
             document = Document(kind=kind, revision=1, text=one.text, sha256=sha256(one.text))
             session.plan.documents = (*session.plan.documents, document)
         spec, tasks = written[DocumentKind.SPEC].text, written[DocumentKind.TASKS].drafts
-        texts = [one.text for one in written.values()]
+        # the bot itself has put the decisions there
+        own = [one.body for one in sections(spec) if one.title != "Clarifications"]
+        texts = ["\n".join(own), written[DocumentKind.PLAN].text]
+        texts += ["\n".join((one.title, one.description, *one.acceptance)) for one in tasks]
         invalid = [kind.file for kind, one in written.items() if one.plain]
         issues = breakdown_issues(tasks, spec, has_tests=True)
         missed = [one for one in request.must if one not in covered(request.must, texts)]
@@ -110,16 +124,16 @@ class SuiteTrials:
             result(f"{PLAN}, {name}", case.id, score, Usage(), told[:500])
             for name, (score, told) in scores.items()
         ]
-        prose = "\n".join([*texts[:2], *(f"{one.title}\n{one.description}" for one in tasks)])
         results[0] = result(results[0].part, case.id, valid, usage, results[0].told)
-        return [*results, _language(PLAN, request, case, prose)]
+        return [*results, _language(PLAN, request, case, "\n".join(texts))]
 
     async def judge(self, request: SuiteRequest) -> list[TrialResult]:
         """Is the right change found to be done, and each of the others not? All of them pass the tests."""
         case, results = self.case(request), list[TrialResult]()
         before = self.suite.trees[-1][1]
         for number, (label, why, after) in enumerate(self.suite.changes(request)):
-            session = await self._session(request, decided=True, role=ModelRole.JUDGE)
+            session = trial_session(case, self.trials.path, self.trials.judge_window)
+            _decide(session, request)
             task = trial_task(request.text, request.criteria)
             task.checks = [self._passed()]
             session.tasks = [task]
@@ -134,26 +148,16 @@ class SuiteTrials:
             results.append(result(f"{JUDGE}, {label}", id, float(right), usage, told))
         return results
 
-    async def _session(
-        self, request: SuiteRequest, *, decided: bool = False, role: ModelRole = ModelRole.MAIN
-    ) -> Session:
-        """Return a session on the request. `decided`: what is open was answered."""
-        trials, case = self.trials, self.case(request)
-        window = trials.judge_window if role is ModelRole.JUDGE else trials.window
-        session = trial_session(case, trials.path, window)
+    async def _session(self, request: SuiteRequest) -> Session:
+        """Return a session that has read the repository and knows the request."""
+        trials = self.trials
+        session = trial_session(self.case(request), trials.path, trials.window)
         scan = await trials.repository.scan(trials.path, self.commit)
         context = await trials.repository.find_context(
-            trials.path, self.commit, request.text, context_tokens(window)
+            trials.path, self.commit, request.text, context_tokens(trials.window)
         )
         session.repository.scan = scan.model_copy(update={"context": context})
         session.tests.command = " ".join(self.suite.tests)
-        session.request.unattended = decided
-        if decided:
-            answered = tuple(
-                Question(number=number, text=one.about, answer=one.answer)
-                for number, one in enumerate(request.open, 1)
-            )
-            session.intent = session.intent.model_copy(update={"clarifications": answered})
         place = Workspace(branch="agent/spec-001", path="", created_at=DAY)
         session.plan.spec = Spec(id="001", workspace=place)
         return session
@@ -179,6 +183,15 @@ class SuiteTrials:
         return Check(
             number=1, command=command, commit=self.commit, exit_code=0, seconds=1.0, at=DAY
         )
+
+
+def _decide(session: Session, request: SuiteRequest) -> None:
+    """Answer what the request leaves open."""
+    answered = tuple(
+        Question(number=number, text=one.about, answer=one.answer)
+        for number, one in enumerate(request.open, 1)
+    )
+    session.intent = session.intent.model_copy(update={"clarifications": answered})
 
 
 def _language(part: str, request: SuiteRequest, case: TrialCase, prose: str) -> TrialResult:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,8 +26,6 @@ from bot.steps.verify.questions import JudgePrompt
 DAY = datetime(2026, 1, 5, tzinfo=UTC)
 MOST_FILES = 10
 FIND, LOCATE, JUDGE = "find", "locate", "judge"
-CALLS = {FIND: 0, LOCATE: 2, JUDGE: 2}
-"""About how often the model is asked for one case."""
 
 
 class LocateReply(ModelReply):
@@ -67,21 +64,15 @@ class Trials:
     window: int
     judge_window: int
 
-    async def find(self, case: TrialCase) -> list[TrialResult]:
-        """Without the model: which of the touched files stand among the first ten, and among the first twenty?"""
-        begun = time.monotonic()
+    async def find(self, case: TrialCase, most: Sequence[int] = (10, 20)) -> list[TrialResult]:
+        """Without the model: which of the touched files stand among the first ones?"""
         context = await self.repository.find_context(
             self.path, case.parent, case.request, context_tokens(self.window)
         )
-        paths, seconds = [file.path for file in context.files], time.monotonic() - begun
+        paths = [file.path for file in context.files]
         return [
-            TrialResult(
-                part=f"{FIND}, first {most}",
-                case=case.id,
-                score=round(recall(paths[:most], case.touched), 4),
-                seconds=seconds,
-            )
-            for most in (10, 20)
+            result(f"{FIND}, first {n}", case.id, recall(paths[:n], case.touched), Usage())
+            for n in most
         ]
 
     async def locate(self, case: TrialCase) -> list[TrialResult]:
