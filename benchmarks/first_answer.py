@@ -40,7 +40,7 @@ from bot.core.world import Rules, World
 from tests.fakes.agents import FakeAgents
 from tests.fakes.chat import THREAD, MemoryChat
 from tests.fakes.commands import FakeCommands
-from tests.fakes.keeping import FakeBindings, FakePreferences
+from tests.fakes.keeping import FakeBindings, FakePreferences, MemoryQuestions
 from tests.fakes.panes import FakePanes
 
 SIZES = (100, 50_000)
@@ -154,6 +154,7 @@ async def at_work(home: Path, top: Path) -> AsyncGenerator[Bot, None]:
             audit=AuditFile(home, masker),
             logbook=TaskLogWriter(TaskLogFiles(home, masker)),
             bindings=FakeBindings(),
+            questions=MemoryQuestions(),
             preferences=FakePreferences(),
         )
         desk = Desk(world, Gate(single_list_doors(THREAD.platform, frozenset({chat.person.id}))))

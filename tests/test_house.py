@@ -57,6 +57,7 @@ SHELL = {
         "asking",
         "looking",
         "chat",
+        "intents.answers",
         "intents.knowledge",
         "judging",
         "perform",

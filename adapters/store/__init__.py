@@ -10,13 +10,14 @@ if TYPE_CHECKING:
     from adapters.store.audit import AuditFile
     from adapters.store.disk import InstanceLock
     from adapters.store.evidence import EvidenceFiles
-    from adapters.store.state_files import BindingsFile, ReplFile
+    from adapters.store.state_files import BindingsFile, QuestionsFile, ReplFile
     from adapters.store.store import JournalStore
     from adapters.store.task_logs import TaskLogFiles
 
 _MODULES = {
     "AuditFile": "audit",
     "BindingsFile": "state_files",
+    "QuestionsFile": "state_files",
     "EvidenceFiles": "evidence",
     "InstanceLock": "disk",
     "JournalStore": "store",
@@ -29,6 +30,7 @@ __all__ = [
     "EvidenceFiles",
     "InstanceLock",
     "JournalStore",
+    "QuestionsFile",
     "ReplFile",
     "TaskLogFiles",
 ]

@@ -1,4 +1,4 @@
-"""Small files of the home: the bindings of channels to repositories, and the state of the REPL."""
+"""Small files of the home: bindings of channels to repositories, questions that are under way, the state of the REPL."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adapters.files import Disk, make_private
 from adapters.state_files import JsonFile
 from adapters.store.disk import disk_error
 from bot.core.errors import Refused
-from bot.core.projections.records import E105, ReplState
+from bot.core.projections.records import E105, AskedQuestions, ReplState
 
 # Which channel works on which repository; replaced atomically.
 
@@ -30,6 +30,22 @@ class BindingsFile:
         bound = dict(sorted({**self._bound, place: name}.items()))
         self._file.write(bound)
         self._bound = bound
+
+
+# Questions that are under way.
+
+
+class QuestionsFile:
+    """Implements bot.ports.Questions. An unreadable file counts as empty."""
+
+    def __init__(self, home: Path, disk: Disk | None = None) -> None:
+        self._file = JsonFile(home / "asked.json", AskedQuestions, disk=disk)
+
+    def load(self) -> AskedQuestions:
+        return self._file.read() or AskedQuestions()
+
+    def save(self, asked: AskedQuestions) -> None:
+        self._file.write(asked)
 
 
 # repl.json: five keys, replaced atomically. An unreadable file is an error and stays unchanged.

@@ -23,7 +23,7 @@ from bot.core.world import Rules, World
 from bot.ports import Chat, Store
 from tests.fakes.agents import FakeAgents
 from tests.fakes.commands import FakeCommands
-from tests.fakes.keeping import FakeBindings, FakePreferences
+from tests.fakes.keeping import FakeBindings, FakePreferences, MemoryQuestions
 from tests.fakes.llm import ScriptedLlm
 from tests.fakes.panes import FakePanes
 from tests.fakes.repository import FakeRepository
@@ -101,6 +101,7 @@ def world_at(home: Path, chats: dict[str, Chat], store: Store) -> World:
         audit=AuditFile(home, masker),
         logbook=TaskLogWriter(TaskLogFiles(home, masker)),
         bindings=FakeBindings(),
+        questions=MemoryQuestions(),
         preferences=FakePreferences(),
     )
 

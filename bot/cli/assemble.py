@@ -29,6 +29,7 @@ from adapters.store import (
     EvidenceFiles,
     InstanceLock,
     JournalStore,
+    QuestionsFile,
     ReplFile,
     TaskLogFiles,
 )
@@ -190,6 +191,7 @@ def _world(
             TaskLogFiles(settings.gwt_home, masker, runner=_logged_runner(settings))
         ),
         bindings=BindingsFile(settings.gwt_home),
+        questions=QuestionsFile(settings.gwt_home),
         preferences=EnvPreferences(plan.current, plan.environ),
         recall=ConsoleState(ReplFile(settings.gwt_home), lambda: _selected_model(plan.current)),
     )

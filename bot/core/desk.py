@@ -142,6 +142,8 @@ class Desk:
         lately = self._live.recently_finished()
         await self._world.registrar.catch_up(awake(), lately)
         self._rate_limits.remember((*awake(), *lately), now())
+        if only is None:
+            self._knowledge.resume()
         self._home_page_task = asyncio.create_task(self._home_page.keep_up(), name="the page")
 
     async def close(self) -> None:

@@ -36,6 +36,7 @@ from bot.ports import (
     Llm,
     Panes,
     Preferences,
+    Questions,
     Repository,
     Store,
     Worktrees,
@@ -239,6 +240,7 @@ class World:
     audit: Audit
     logbook: TaskLogWriter
     bindings: Bindings
+    questions: Questions
     preferences: Preferences
     forge: Forge | None = None
     """`None`: no pull requests are made."""

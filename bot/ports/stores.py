@@ -10,7 +10,7 @@ from bot.core.evidence import Evidence, EvidenceInventory
 from bot.core.llm import ModelChoice
 from bot.core.people import Thread
 from bot.core.projections.audit import AuditEntry
-from bot.core.projections.records import History, Record, ReplState
+from bot.core.projections.records import AskedQuestions, History, Record, ReplState
 from bot.core.projections.registry import (
     FiledIntent,
     IntentDraft,
@@ -143,6 +143,16 @@ class Preferences(Protocol):
 
         Refused: it is set where the bot may not write, or is invalid.
         """
+        ...
+
+
+class Questions(Protocol):
+    """What people have asked and is not answered yet."""
+
+    def load(self) -> AskedQuestions: ...
+
+    def save(self, asked: AskedQuestions) -> None:
+        """Save it; it is on disk when this returns. Raises Unavailable on a full disk."""
         ...
 
 

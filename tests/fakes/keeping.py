@@ -1,4 +1,4 @@
-"""The audit log, bindings and preferences in memory."""
+"""The audit log, bindings, questions under way and preferences in memory."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from bot.core.errors import Refused, Unavailable
 from bot.core.llm import ModelChoice
 from bot.core.projections.audit import AuditEntry
+from bot.core.projections.records import AskedQuestions
 
 
 @dataclass
@@ -34,6 +35,19 @@ class FakeBindings:
 
     def bind(self, place: str, name: str) -> None:
         self.bound[place] = name
+
+
+@dataclass
+class MemoryQuestions:
+    """Implements bot.ports.Questions: what is loaded is what was saved, as on disk."""
+
+    saved: str = AskedQuestions().model_dump_json()
+
+    def load(self) -> AskedQuestions:
+        return AskedQuestions.model_validate_json(self.saved)
+
+    def save(self, asked: AskedQuestions) -> None:
+        self.saved = asked.model_dump_json()
 
 
 @dataclass

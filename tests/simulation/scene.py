@@ -26,7 +26,7 @@ from bot.core.world import Rules, World
 from tests.fakes.agents import FakeAgents
 from tests.fakes.archive import MemoryArchive, MemoryLogs
 from tests.fakes.chat import MemoryChat
-from tests.fakes.keeping import FakeBindings, FakePreferences, MemoryAudit
+from tests.fakes.keeping import FakeBindings, FakePreferences, MemoryAudit, MemoryQuestions
 from tests.fakes.llm import ScriptedLlm
 from tests.fakes.repository import FakeRepository
 from tests.simulation import ending
@@ -236,6 +236,7 @@ class Scene:
             audit=mortal("audit", self.audit),
             logbook=TaskLogWriter(mortal("logs", self.logs)),
             bindings=FakeBindings(),
+            questions=MemoryQuestions(),
             preferences=FakePreferences(),
             forge=mortal("forge", self.forge) if self.forge else None,
         )

@@ -33,7 +33,7 @@ from tests.fakes.archive import MemoryArchive, MemoryLogs
 from tests.fakes.chat import ANNA, THREAD, MemoryChat
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import PASSED, FakeCommands
-from tests.fakes.keeping import FakeBindings, FakePreferences, MemoryAudit
+from tests.fakes.keeping import FakeBindings, FakePreferences, MemoryAudit, MemoryQuestions
 from tests.fakes.llm import Call, ScriptedLlm
 from tests.fakes.panes import FakePanes
 from tests.fakes.registry import MemoryRegistry
@@ -215,6 +215,7 @@ class Stage:
         self.agents = FakeAgents()
         self.clock = FakeClock()
         self.bindings, self.preferences = FakeBindings(), FakePreferences()
+        self.questions = MemoryQuestions()
         self.llm = ScriptedLlm(self.model, mask=self.masker.mask)
         self.drafts = drafts or THREE
         self.rules = Rules(repository=self.repository.path, agent="played")
@@ -281,6 +282,7 @@ class Stage:
             audit=self.audit,
             logbook=TaskLogWriter(self.logs),
             bindings=self.bindings,
+            questions=mortal(self.questions),
             registrar=RegistryWriter(
                 self.registry if self.keeps else None, self.worktrees.hide, self.masker
             ),

@@ -23,7 +23,7 @@ from tests.fakes.chat import THREAD
 from tests.fakes.llm import Call
 from tests.fakes.repository import FakeRepository
 from tests.fakes.worktrees import FakeWorktrees
-from tests.stories.stage import PLAN, Fate, Stage, draft
+from tests.stories.stage import PLAN, CrashError, Fate, Stage, draft
 
 CODE = {"shop/discounts.py": "def apply_discount(order):\n    return order\n"}
 LOOK = '{"look": [{"tool": "read", "path": "shop/discounts.py"}]}'
@@ -239,3 +239,62 @@ async def test_a_bot_that_dies_in_any_round_of_looking_plans_the_same() -> None:
         assert session.phase is Phase.APPROVING
         assert session.plan.documents == wanted.plan.documents
         assert session.repository.looks == wanted.repository.looks
+
+
+QUESTION = "where are discounts applied?"
+REPLY = "In shop/discounts.py:1."
+
+
+async def asked_under(fate: Fate) -> Asked:
+    stage = Asked(fate)
+    stage.will_say("ask", *[LOOK, {"reply": REPLY}] * 3)
+    await stage.open()
+    await stage.asks(QUESTION, ELSEWHERE)
+    await stage.close()
+    return stage
+
+
+async def test_a_question_under_way_is_answered_once_wherever_the_bot_dies() -> None:
+    told = Told()
+    await asked_under(told)
+    assert {"save", "look", "complete", "show"} <= {*told.names.values()}
+    for moment, when in product(told.names, ("before", "after")):
+        stage = await asked_under(Fate((moment, when)))
+        assert len(stage.chat.cards(ELSEWHERE)) == 1
+        assert REPLY in stage.read(ELSEWHERE)
+        assert not stage.questions.load().open
+
+
+class DyingWhileItAsks(Fate):
+    """So many lives end as the model is asked."""
+
+    def __init__(self, lives: int) -> None:
+        super().__init__()
+        self.lives = lives
+
+    def strike(self, life: int, when: str, name: str) -> None:
+        super().strike(life, when, name)
+        if name == "complete" and life <= self.lives:
+            self.dead = True
+            raise CrashError
+
+
+@pytest.mark.parametrize(("lives", "again"), [(1, False), (2, True), (5, True)])
+async def test_after_a_second_death_they_are_told_to_ask_again(lives: int, *, again: bool) -> None:
+    stage = await asked_under(DyingWhileItAsks(lives))
+    assert len(stage.chat.cards(ELSEWHERE)) == 1
+    assert ("Please ask me again" in stage.read(ELSEWHERE)) is again
+    assert (REPLY in stage.read(ELSEWHERE)) is not again
+    assert not stage.questions.load().open
+
+
+async def test_a_question_that_is_delivered_again_after_a_restart_is_not_asked_twice(
+    stage: Asked,
+) -> None:
+    stage.will_say("ask", {"reply": REPLY}, {"reply": "Nowhere."})
+    await stage.asks(QUESTION, ELSEWHERE)
+    await stage.revive()
+    stage.heard -= 1
+    await stage.asks(QUESTION, ELSEWHERE)
+    assert "Nowhere." not in stage.read(ELSEWHERE)
+    assert stage.llm.count == 1

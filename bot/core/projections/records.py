@@ -11,8 +11,10 @@ from typing import Literal
 from pydantic import AwareDatetime, Field
 
 from bot.core.actions import Action
-from bot.core.events import Event
+from bot.core.cards import AnswerCard
+from bot.core.events import Commanded, Event
 from bot.core.facts import Fact, MutableModel
+from bot.core.people import Thread
 from bot.core.projections.task_logs import TaskLogStatus, status_of_log
 from bot.core.session import Session
 from bot.core.states import IntentStatus, Status, TaskState
@@ -31,6 +33,25 @@ class Record(MutableModel):
     outbox: list[Action] = Field(default_factory=list[Action])
     heard: list[str] = Field(default_factory=list[str])
     """Ids of events from outside, newest last."""
+
+
+# Questions of people that are under way and belong to no session's record.
+
+
+class AskedQuestion(Fact):
+    thread: Thread
+    event: Commanded
+    resumed: bool = False
+    """The bot ended while it looked for the answer, and has begun again."""
+    answer: AnswerCard | None = None
+    """The answer, until it is shown."""
+
+
+class AskedQuestions(MutableModel):
+    open: dict[str, AskedQuestion] = Field(default_factory=dict[str, AskedQuestion])
+    """By the id of the event."""
+    answered: list[str] = Field(default_factory=list[str])
+    """Ids of the last questions that were answered, newest last."""
 
 
 # The export of a session: its start, every event it heard, and the states and orders that followed from each.

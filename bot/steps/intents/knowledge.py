@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeGuard, TypeVar
 
 from bot.core.cards import AnswerCard
@@ -14,7 +15,6 @@ from bot.core.commands import AnsweredBy, words_answered_by
 from bot.core.errors import PortError
 from bot.core.events import Commanded, FromPerson
 from bot.core.intent import Intent, Source
-from bot.core.llm import context_tokens, token_budget
 from bot.core.naming import slug
 from bot.core.people import Person, Thread
 from bot.core.projections.registry import (
@@ -28,17 +28,14 @@ from bot.core.projections.registry import (
 from bot.core.session import Session
 from bot.core.sheets import Bullets, Element, Text, Tone
 from bot.core.states import IntentStatus
-from bot.core.text import counted, sentences
+from bot.core.text import counted
 from bot.core.world import World
 from bot.ports import Registry
-from bot.steps.asking import Prompt, ask, session_tokens
-from bot.steps.chat import chat_of
+from bot.steps.asking import Prompt, ask
+from bot.steps.intents.answers import QuestionAnswers
 from bot.steps.intents.questions import MOST_READ, EstimatePrompt, Proposal, ReflectPrompt
 from bot.steps.intents.rules import button_about
 from bot.steps.intents.work import NOT_KEPT, Intents
-from bot.steps.looking import Looker
-from bot.steps.talk.evidence import Evidence, code_about, evidence_for
-from bot.steps.talk.questions import AskPrompt
 
 log = logging.getLogger("bot.knowledge")
 T = TypeVar("T")
@@ -70,6 +67,14 @@ class Knowledge:
     _judged: set[str] = field(default_factory=set[str])
     """Intents already estimated. Without it, one whose file cannot be written would be asked about at every look."""
 
+    @cached_property
+    def _questions(self) -> QuestionAnswers:
+        return QuestionAnswers(self.world, self.intents, self._begin, self.session_in)
+
+    def resume(self) -> None:
+        """Go on with the questions that were under way when the bot ended."""
+        self._questions.resume()
+
     def concerns(self, event: FromPerson) -> TypeGuard[Commanded]:
         words = words_answered_by(AnsweredBy.KNOWLEDGE)
         return isinstance(event, Commanded) and event.command.word in words
@@ -79,7 +84,7 @@ class Knowledge:
         if event.command.word is Word.ASK and not event.command.text:
             return AnswerCard(key=f"answer:{event.id}", title=ASK_HOW)
         if event.command.word is Word.ASK:
-            self._begin(self._answer_question(thread, event))
+            self._questions.take(thread, event)
             return None
         if self.world.registrar.registry is None:
             return AnswerCard(key=f"answer:{event.id}", title=NOT_KEPT)
@@ -144,40 +149,6 @@ class Knowledge:
             card = AnswerCard(key=key, title=problem.reason, tone=Tone.FAILURE, body=body)
         if card is not None and not (quiet and card.tone is Tone.PLAIN):
             await self.whisper(thread, to, card.model_copy(update={"key": key}))
-
-    async def _answer_question(self, thread: Thread, event: Commanded) -> None:
-        """Answer a question where everybody in the thread can read it."""
-        question = event.command.text
-        chat, key = chat_of(self.world, thread.platform), f"answer:{event.id}"
-        try:
-            body = Text(text=await self._reply(thread, question))
-            card = AnswerCard(key=key, title=f"To {event.by}", body=(body,))
-        except PortError as problem:
-            told = sentences(f"I cannot answer that now: {problem.reason}", problem.remedy)
-            card = AnswerCard(key=key, title=told, tone=Tone.FAILURE)
-        await chat.show(thread, self.world.masker.mask_model(card))
-
-    async def _reply(self, thread: Thread, question: str) -> str:
-        session = self.session_in(thread)
-        if session:
-            evidence, tokens = (
-                await evidence_for(self.world, session, question),
-                session_tokens(session),
-            )
-        else:
-            window = await self.world.rules.context_window(AskPrompt.role)
-            evidence, tokens = await self._code(thread, question, window), token_budget(window)
-        found, usage = await ask(self.world.llm, AskPrompt(question, evidence, session), tokens)
-        self.world.beside.add(usage)
-        return await evidence.checked(found)
-
-    async def _code(self, thread: Thread, question: str, window: int) -> Evidence:
-        """Return the evidence for a question outside of any session: the repository of the channel as it is checked out."""
-        path = await self.intents.repository(thread)
-        commit = (await self.world.repository.checkout(path)).commit
-        tokens = context_tokens(window)
-        looker = Looker(self.world.repository, path, commit, tokens, self.world.masker.mask)
-        return Evidence(looker=looker, code=await code_about(looker, question, tokens))
 
     async def _estimate(self, repository: str, unknown: list[FiledIntent]) -> None:
         registry = self.world.registrar.required()

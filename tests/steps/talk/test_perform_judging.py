@@ -35,7 +35,7 @@ from tests.fakes.archive import MemoryArchive, MemoryLogs
 from tests.fakes.chat import MemoryChat
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import PASSED, FakeCommands
-from tests.fakes.keeping import FakeBindings, FakePreferences, MemoryAudit
+from tests.fakes.keeping import FakeBindings, FakePreferences, MemoryAudit, MemoryQuestions
 from tests.fakes.llm import ScriptedLlm
 from tests.fakes.panes import FakePanes
 from tests.fakes.repository import FakeRepository
@@ -79,6 +79,7 @@ class Bench:
             audit=MemoryAudit(),
             logbook=TaskLogWriter(MemoryLogs()),
             bindings=FakeBindings(),
+            questions=MemoryQuestions(),
             preferences=FakePreferences(),
         )
 

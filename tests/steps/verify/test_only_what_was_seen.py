@@ -39,7 +39,7 @@ from tests.fakes.chat import MemoryChat
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import PASSED, FakeCommands
 from tests.fakes.forge import SLUG, FakeForge
-from tests.fakes.keeping import FakeBindings, FakePreferences, MemoryAudit
+from tests.fakes.keeping import FakeBindings, FakePreferences, MemoryAudit, MemoryQuestions
 from tests.fakes.llm import ScriptedLlm
 from tests.fakes.panes import FakePanes
 from tests.fakes.repository import FakeRepository
@@ -76,6 +76,7 @@ class Bench:
             audit=MemoryAudit(),
             logbook=TaskLogWriter(MemoryLogs()),
             bindings=FakeBindings(),
+            questions=MemoryQuestions(),
             preferences=FakePreferences(),
             forge=self.forge,
         )
