@@ -30,6 +30,7 @@ from adapters.tmux.terminal import Keyboard, NotRunning, OutputPipes, PaneOutput
 from adapters.tmux.watch import Watch
 from bot.core.errors import Lost, Refused, Unavailable
 from bot.core.runs import CompletionSource, Dialog, Launch, Pane, RunEnd
+from bot.core.screens import PaneScreen
 from bot.core.states import Outcome
 
 
@@ -144,6 +145,13 @@ class TmuxPanes:
         if listed is None:
             return self._screens.last_of_transcript(name, lines)
         return await self._screens.tail(name, listed.pane_id, lines)
+
+    async def screen(self, name: str) -> PaneScreen:
+        """Return what the pane shows with its colours, masked, or the end of its transcript if it is gone."""
+        listed = (await self._listing.recent()).get(run_name(name))
+        if listed is None:
+            return await asyncio.to_thread(self._screens.end_of_transcript, name)
+        return await self._screens.coloured(name, listed.pane_id)
 
     async def paste(self, name: str, text: str) -> None:
         """Type text into the pane byte for byte once the program there is ready, then Enter."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from bot.core.runs import AgentReady, Dialog, Executed, Launch, Pane, RunEnd, SandboxPaths
+from bot.core.screens import PaneScreen
 
 
 class Agents(Protocol):
@@ -83,6 +84,10 @@ class Panes(Protocol):
 
     async def tail(self, name: str, lines: int) -> str:
         """Return the last lines of its screen as text without control characters."""
+        ...
+
+    async def screen(self, name: str) -> PaneScreen:
+        """Return what the pane shows with its colours, masked, or the end of its transcript if it is gone."""
         ...
 
     async def paste(self, name: str, text: str) -> None:

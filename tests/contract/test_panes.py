@@ -15,6 +15,7 @@ import pytest
 
 from bot.core.errors import Refused
 from bot.core.runs import CompletionSource, Dialog, DialogKind, DialogOption, Launch
+from bot.core.screens import PaneScreen
 from bot.core.states import Outcome
 from bot.ports import Panes
 from tests.adapters.tmux.own_server import Tmux, own_server, until
@@ -355,6 +356,10 @@ async def test_a_run_without_a_pane_has_an_empty_screen(world: World) -> None:
     assert await world.panes.tail("run-1", 10) == ""
 
 
+async def test_a_run_without_a_pane_shows_nothing_live(world: World) -> None:
+    assert await world.panes.screen("run-1") == PaneScreen()
+
+
 @pytest.mark.covers("B-ID-5")
 async def test_what_is_not_the_name_of_a_run_is_refused(world: World, tmp_path: Path) -> None:
     for name in ("", "run-", "gwt-bot", "run-1\n", "run-../x", "run-A", "run-１", "-t run-1"):
@@ -366,6 +371,8 @@ async def test_what_is_not_the_name_of_a_run_is_refused(world: World, tmp_path: 
             world.panes.dialogs(name)
         with pytest.raises(Refused):
             world.panes.attach(name)
+        with pytest.raises(Refused):
+            await world.panes.screen(name)
 
 
 async def test_what_an_agent_has_written_as_its_report_is_read(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 
 from bot.core.errors import Refused, Unavailable
 from bot.core.runs import CompletionSource, Dialog, DialogKind, Launch, Pane, RunEnd
+from bot.core.screens import PaneScreen, coloured_rows
 from bot.core.states import Outcome
 
 
@@ -21,6 +22,8 @@ class FakePanes:
         self.prompts: dict[str, str] = {}
         self.folders: dict[str, str] = {}
         self.screens: dict[str, str] = {}
+        """With the control sequences that the programs have printed."""
+        self.mask: Callable[[str], str] = str
         self.pasted: list[tuple[str, str]] = []
         self.stopped: list[str] = []
         self.stubborn: dict[str, tuple[int, ...]] = {}
@@ -132,6 +135,11 @@ class FakePanes:
             raise Unavailable("tmux does not answer")
         shown = [line for line in self.screens.get(name, "").splitlines() if line.strip()]
         return "\n".join(shown[-lines:]) if lines > 0 else ""
+
+    async def screen(self, name: str) -> PaneScreen:
+        _check(name)
+        rows = coloured_rows(self.screens.get(name, ""), self.mask)
+        return PaneScreen(rows, 80, live=True) if name in self._panes else PaneScreen(rows)
 
     async def paste(self, name: str, text: str) -> None:
         _check(name)
