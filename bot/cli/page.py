@@ -28,6 +28,8 @@ from bot.core.choices import Word
 from bot.core.desk import Desk
 from bot.core.masking import LearningMasker
 from bot.core.people import Thread
+from bot.core.projections.task_logs import TaskLog
+from bot.core.screens import PaneScreen
 from bot.core.session import Session
 from bot.core.sheets import Element, Entry
 from bot.ports import IndexedSession
@@ -72,6 +74,15 @@ class BotPage:
 
     def waiting(self, session: Session) -> tuple[Card, ...]:
         return tuple(deed.card for deed in waiting_cards(session) if isinstance(deed, Show))
+
+    def now(self) -> datetime:
+        return self._world.clock.now()
+
+    async def screen(self, run: str) -> PaneScreen:
+        return await self._world.panes.screen(run)
+
+    async def logs(self, session_id: str) -> tuple[TaskLog, ...]:
+        return await self._world.logbook.read(session_id)
 
     def follow(self, changed: Changed | None) -> None:
         self._world.visits.follower = changed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Protocol
 
 from pydantic import JsonValue
@@ -10,6 +11,8 @@ from pydantic import JsonValue
 from bot.core.cards import Card
 from bot.core.choices import Word
 from bot.core.people import Thread
+from bot.core.projections.task_logs import TaskLog
+from bot.core.screens import PaneScreen
 from bot.core.session import Session
 from bot.core.sheets import Element, Entry
 from bot.ports import IndexedSession
@@ -62,6 +65,18 @@ class PageData(Protocol):
 
     def checks(self, *, again: bool) -> tuple[Sequence[Mapping[str, object]], bool]:
         """Return what `gwt-bot doctor` has found so far, and whether it still looks."""
+        ...
+
+    def now(self) -> datetime:
+        """Return the time of the bot's clock."""
+        ...
+
+    async def screen(self, run: str) -> PaneScreen:
+        """Return what a run's pane shows, by the name of the run, or the end of its transcript."""
+        ...
+
+    async def logs(self, session_id: str) -> tuple[TaskLog, ...]:
+        """Return the logs of the session's tasks."""
         ...
 
     def mask(self, text: str) -> str:

@@ -27,7 +27,13 @@ _ORDERS = {Status.ACTIVE: "stop", Status.QUEUED: "stop", Status.PAUSED: "resume"
 LISTS = ("inbox", "intents", "branches")
 """In place of a card's key: these lists are made anew each time, and their buttons say themselves what they are about."""
 OVER = (Status.COMPLETED, Status.FAILED, Status.DISCARDED)
-TABS = (("thread", "Thread"),)
+TABS = (
+    ("thread", "Thread"),
+    ("tasks", "Tasks"),
+    ("panes", "Panes"),
+    ("result", "Result"),
+    ("log", "Log"),
+)
 _SEND_ANSWERS = Choice(label="Send answers", verb=Verb.ANSWER, style=Style.PRIMARY)
 _STEPS = ("Request", "Questions", "Plan", "Build", "Judge", "Merge")
 _STEP_OF_PHASE = {
@@ -109,7 +115,11 @@ class PageParts:
         }
 
     def _tabs(self, session: Session) -> list[tuple[str, str, int]]:
-        counts = {"thread": len(self.chat.cards(session.thread))}
+        counts = {
+            "thread": len(self.chat.cards(session.thread)),
+            "tasks": len(counted_tasks(session)),
+            "panes": sum(task.run is not None and task.run.alive for task in session.tasks),
+        }
         return [(id, name, counts.get(id, 0)) for id, name in TABS]
 
     def _stop(self, session: Session) -> dict[str, object] | None:

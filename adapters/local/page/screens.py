@@ -10,6 +10,8 @@ from adapters.local.page import lists
 from adapters.local.page.board import board
 from adapters.local.page.buttons import Button
 from adapters.local.page.frame import LISTS, Context, PageParts, choices_on
+from adapters.local.page.panes import follow, panes
+from adapters.local.page.tasks import tasks
 from bot.core.cards import Card
 from bot.core.people import Thread
 from bot.core.session import Session
@@ -70,6 +72,10 @@ class Screens:
         match tab:
             case "thread":
                 shown = self._thread(session)
+            case "tasks":
+                shown = await tasks(self._parts, session, query)
+            case "panes":
+                shown = await panes(self._parts, session, query)
             case _:
                 return None
         frame = {**self._parts.frame("", session.id), **self._parts.head(session, tab)}
@@ -102,4 +108,5 @@ class Screens:
         return card is not None and button.choice in choices_on(card)
 
     async def follow_pane(self, pane: str, say: Say) -> None:
-        """Send the screen of a pane whenever it changes, until cancelled."""
+        """Send the screen of a pane (`session/run`) whenever it changes, until cancelled."""
+        await follow(self._parts.data, pane, say)
