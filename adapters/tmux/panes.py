@@ -149,6 +149,7 @@ class TmuxPanes:
     async def screen(self, name: str) -> PaneScreen:
         """Return what the pane shows with its colours, masked, or the end of its transcript if it is gone."""
         listed = (await self._listing.recent()).get(run_name(name))
+        listed = listed or (await self._listing.refresh()).get(name)
         if listed is None:
             return await asyncio.to_thread(self._screens.end_of_transcript, name)
         return await self._screens.coloured(name, listed.pane_id)

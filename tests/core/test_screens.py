@@ -90,7 +90,9 @@ def test_line_drawing_letters_are_drawn() -> None:
     ],
 )
 def test_a_secret_is_masked_however_it_is_coloured(split: str) -> None:
-    assert shown(f"\x1b[33mkeep\nit is {split}!\nthis") == "keep\nit is [MASKED:SHOP_PASSWORD]!\nthis"
+    assert (
+        shown(f"\x1b[33mkeep\nit is {split}!\nthis") == "keep\nit is [MASKED:SHOP_PASSWORD]!\nthis"
+    )
 
 
 def test_rows_without_a_secret_keep_their_colours() -> None:

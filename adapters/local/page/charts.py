@@ -129,7 +129,7 @@ def _curve(start: tuple[float, float], end: tuple[float, float]) -> str:
 
 # When what was worked on. Times in which nothing happened are folded.
 
-WIDTH, LABEL, ROW, TOP = 840, 224, 34, 30
+WIDTH, LABEL, ROW, TOP = 720, 214, 34, 30
 _RIGHT = 18
 _FOLD = 26.0
 """The width of a folded gap."""

@@ -31,8 +31,6 @@ TABS = (
     ("thread", "Thread"),
     ("tasks", "Tasks"),
     ("panes", "Panes"),
-    ("result", "Result"),
-    ("log", "Log"),
 )
 _SEND_ANSWERS = Choice(label="Send answers", verb=Verb.ANSWER, style=Style.PRIMARY)
 _STEPS = ("Request", "Questions", "Plan", "Build", "Judge", "Merge")

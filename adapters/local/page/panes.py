@@ -19,7 +19,8 @@ from bot.core.task import Task
 
 LOOK_SECONDS = 0.15
 """How often a pane is looked at while it is open on a page: about 3 ms each time."""
-UNREACHABLE_SECONDS = 2.0
+REST_SECONDS = 2.0
+"""The same for a pane that is gone, or that tmux does not show."""
 
 
 class ListedPane(NamedTuple):
@@ -93,22 +94,22 @@ async def pane_of(data: PageData, session: Session, pane: ListedPane) -> dict[st
 
 
 async def follow(data: PageData, name: str, say: Callable[[str, str], None]) -> None:
-    """Send the screen of a run of a session (`session/run`) whenever it changes, until cancelled or the pane is gone."""
+    """Send the screen of a run of a session (`session/run`) whenever it changes, until cancelled."""
     id, _, run = name.partition("/")
     session = data.session(id)
     if session is None or not any(run == one.id for task in session.tasks for one in task.runs):
         return
     before: PaneScreen | None = None
-    while before is None or before.live:
+    while True:
         try:
             screen = await data.screen(f"run-{run}")
         except PortError:
-            await asyncio.sleep(UNREACHABLE_SECONDS)
+            await asyncio.sleep(REST_SECONDS)
             continue
         if screen != before:
             say("pane", _told(name, screen))
             before = screen
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(LOOK_SECONDS if screen.live else REST_SECONDS)
 
 
 def _told(name: str, screen: PaneScreen) -> str:

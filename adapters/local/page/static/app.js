@@ -149,18 +149,15 @@ function connect(pane) {
     if (n < shown.number && !topics.includes('*')) return
     if (!mine || topics.includes('*') || topics.includes(mine) || true) show()
   })
-  made.addEventListener('pane', (e) => paint(JSON.parse(e.detail.data)))
+  made.addEventListener('pane', (e) => document.dispatchEvent(new CustomEvent('gwt:pane', { detail: JSON.parse(e.detail.data) })))
   old.replaceWith(made)
   htmx.process(made)
 }
-document.addEventListener('htmx:sse:after:connection', () => say('live'))
-document.addEventListener('htmx:sse:error', (e) => say(e.detail.status === 401 ? 'shut' : 'lost'))
-document.addEventListener('htmx:sse:close', () => say('lost'))
-
-function paint(told) {
-  const screen = document.querySelector('[data-pane="' + CSS.escape(told.pane) + '"] pre')
-  if (screen) htmx.swap({ target: screen, text: told.html, swap: 'innerHTML' })
-}
+// A stream that another has replaced says when it ends, too.
+const present = (e) => (e.detail.connection?.url ?? e.detail.url) === $('stream').getAttribute('hx-sse:connect')
+document.addEventListener('htmx:sse:after:connection', (e) => present(e) && say('live'))
+document.addEventListener('htmx:sse:error', (e) => present(e) && say(e.detail.status === 401 ? 'shut' : 'lost'))
+document.addEventListener('htmx:sse:close', (e) => present(e) && say('lost'))
 
 // Pressing and saying.
 export function ask(title, { text = false } = {}) {
@@ -330,9 +327,6 @@ document.addEventListener('keydown', (e) => {
       break
     case 'c':
       document.querySelector('#view .composer textarea')?.focus()
-      break
-    case 'f':
-      document.querySelector('#view .pane')?.classList.toggle('whole')
       break
     case '/':
       e.preventDefault()
