@@ -7,8 +7,8 @@ import pytest
 from bot.core.masking import Masker
 from bot.core.screens import Span, Style, coloured_rows, row_text
 
-SECRET = "hunter2-hunter2"
-MASK = Masker({"SHOP_PASSWORD": SECRET}).mask
+HIDDEN = "hunter2-hunter2"
+MASK = Masker({"SHOP_PASSWORD": HIDDEN}).mask
 
 
 def shown(text: str) -> str:
@@ -83,10 +83,10 @@ def test_line_drawing_letters_are_drawn() -> None:
 @pytest.mark.parametrize(
     "split",
     [
-        SECRET,
+        HIDDEN,
         "\x1b[31mhunter2\x1b[32m-hunter2",
         "hun\x1b[1mter2\u200b-hun\x1b]0;x\x07ter2",
-        "".join(f"\x1b[3{n % 8}m{letter}" for n, letter in enumerate(SECRET)),
+        "".join(f"\x1b[3{n % 8}m{letter}" for n, letter in enumerate(HIDDEN)),
     ],
 )
 def test_a_secret_is_masked_however_it_is_coloured(split: str) -> None:

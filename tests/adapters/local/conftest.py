@@ -19,11 +19,12 @@ async def browser() -> AsyncGenerator[Browser]:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def tab(browser: Browser) -> AsyncGenerator[Page]:
+async def tab(browser: Browser, stage: PageStage) -> AsyncGenerator[Page]:
     """An empty tab in a browser of its own; at the end it must have complained of nothing."""
     context = await browser.new_context(viewport={"width": 1280, "height": 900}, locale="en-GB")
     page = await context.new_page()
     complaints = Complaints(page)
+    stage.tabs.append(page)
     yield page
     await context.close()
     assert complaints.told == []

@@ -40,6 +40,8 @@ class PageStage(Stage):
         self.chat = self.local  # pyright: ignore[reportAttributeAccessIssue] - another chat in its place
         self.gate = Gate(single_list_doors("console", frozenset({ME.id})), here="console")
 
+        self.tabs: list[Page] = []
+
     def _mark(self) -> Any:
         return {**super()._mark(), "at": datetime.now(UTC)}
 
@@ -58,6 +60,9 @@ class PageStage(Stage):
         try:
             yield server
         finally:
+            # an open page would try to reach the server again, and complain
+            for tab in self.tabs:
+                await tab.goto("about:blank")
             await server.close()
             hearing.cancel()
             await asyncio.gather(hearing, return_exceptions=True)

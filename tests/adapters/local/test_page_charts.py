@@ -53,7 +53,8 @@ def test_a_timeline_keeps_the_order_and_proportions_of_what_happened() -> None:
     assert one.width == pytest.approx(10 * two.width)
     assert two.x == pytest.approx(one.x + one.width)
     assert drawn.now == pytest.approx(two.x + 2 * two.width)
-    assert drawn.now is not None and drawn.now < WIDTH
+    assert drawn.now is not None
+    assert drawn.now < WIDTH
     assert drawn.folds == ()
 
 

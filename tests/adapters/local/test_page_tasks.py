@@ -14,7 +14,7 @@ from tests.stories.stage import FAILED, draft
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), needs_chromium]
 EVIL = "<img src=x onerror=alert(1)>\x1b]52;c;cm0=\x07\x1b]0;owned\x07\u202e"
-SECRET = "hunter2-hunter2"
+HIDDEN = "hunter2-hunter2"
 
 
 async def at(tab: Page, server_address: str, where: str) -> None:
@@ -113,7 +113,7 @@ async def test_a_phone_has_a_list_in_place_of_charts(stage: PageStage, tab: Page
 async def test_a_pane_shows_its_text_and_nothing_else_happens(
     stage: PageStage, tab: Page, width: int
 ) -> None:
-    stage.panes.mask = Masker({"SHOP_PASSWORD": SECRET}).mask
+    stage.panes.mask = Masker({"SHOP_PASSWORD": HIDDEN}).mask
     await tab.set_viewport_size({"width": width, "height": 900})
     async with stage.page_server() as server:
         session = await is_building(stage)
@@ -123,13 +123,13 @@ async def test_a_pane_shows_its_text_and_nothing_else_happens(
         await at(tab, await server.address(), f"#/s/{session.id}/panes?run={run.id}")
         shown = tab.locator("#pane pre")
         await expect(shown).to_have_text("first\n")
-        colours = f"\x1b[1;38;5;203mred{EVIL}\x1b[0m\n{SECRET[:5]}\x1b[32m{SECRET[5:]}"
+        colours = f"\x1b[1;38;5;203mred{EVIL}\x1b[0m\n{HIDDEN[:5]}\x1b[32m{HIDDEN[5:]}"
         stage.panes.screens[run.name] = f"{colours}\nlast"
         await expect(shown).to_contain_text("last")
         await expect(shown.locator("i").first).to_have_text("red<img src=x onerror=alert(1)>")
         await expect(shown.locator("i").first).to_have_css("color", "rgb(255, 95, 95)")
         await expect(shown).to_contain_text("[MASKED:SHOP_PASSWORD]")
-        assert SECRET not in await tab.content()
+        assert HIDDEN not in await tab.content()
         assert "owned" not in await tab.title()
         await expect(tab.locator("#pane footer")).to_contain_text("takeover T001")
         if width > 1000:

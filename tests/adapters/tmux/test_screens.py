@@ -13,19 +13,19 @@ from bot.core.screens import PaneScreen, Style, row_text
 from tests.adapters.tmux.own_server import Tmux, shows
 
 pytestmark = pytest.mark.tmux
-SECRET = "hunter2-hunter2"
+HIDDEN = "hunter2-hunter2"
 PRINTS = f"""
 import time
 print("\\033[1;32mgreen\\033[0m plain")
 print("\\033]52;c;cm0gLXJmIC8=\\007\\033]0;a title\\007\\033]8;;https://evil.example\\033\\\\there\\033]8;;\\033\\\\")
-print("it is \\033[31m{SECRET[:7]}\\033[33m{SECRET[7:]}\\033[0m!")
+print("it is \\033[31m{HIDDEN[:7]}\\033[33m{HIDDEN[7:]}\\033[0m!")
 print("that is all", flush=True)
 time.sleep(300)
 """
 
 
 async def test_a_pane_is_shown_in_colours_without_its_secrets(server: Tmux) -> None:
-    panes = server.panes(mask=Masker({"SHOP_PASSWORD": SECRET}).mask)
+    panes = server.panes(mask=Masker({"SHOP_PASSWORD": HIDDEN}).mask)
     await server.begun(Launch(argv=(sys.executable, "-c", PRINTS)), panes)
     await shows(panes, "that is all")
     screen = await panes.screen("run-1")
