@@ -29,6 +29,7 @@ LISTS = ("inbox", "intents", "branches")
 OVER = (Status.COMPLETED, Status.FAILED, Status.DISCARDED)
 TABS = (
     ("thread", "Thread"),
+    ("plan", "Plan"),
     ("tasks", "Tasks"),
     ("panes", "Panes"),
 )

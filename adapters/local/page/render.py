@@ -20,7 +20,6 @@ from adapters.local.page.texts import JAPANESE
 from bot.core.text import clean, duration
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
-_WEB = ("http://", "https://")
 
 
 class Renderer:
@@ -85,6 +84,11 @@ def prose(markdown: str) -> Markup:
     return Markup(_PARSER.render(text))  # noqa: S704 - markdown-it escapes everything but its own tags
 
 
+def is_web_address(address: str) -> bool:
+    """Whether it plainly leads to the web. `//host` and unusual schemes lead elsewhere without looking like it."""
+    return address.startswith(("http://", "https://"))
+
+
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table")
     parser.disable("image")
@@ -99,10 +103,9 @@ def _parser() -> MarkdownIt:
 def _link_open(
     _: RendererHTML, tokens: list[Token], index: int, options: OptionsDict, env: EnvType
 ) -> str:
-    # `//host` and unusual schemes lead elsewhere without looking like it: only plain web addresses become links
     address = str(tokens[index].attrGet("href") or "")
     env.setdefault("links", []).append(address)
-    if not address.startswith(_WEB):
+    if not is_web_address(address):
         return "<span>"
     return f'<a href="{escape(address)}" target="_blank" rel="noopener noreferrer">'
 
@@ -112,7 +115,7 @@ def _link_close(
 ) -> str:
     address = env["links"].pop()
     shown = f' <span class="to">({escape(address)})</span>'
-    return f"</a>{shown}" if address.startswith(_WEB) else f"</span>{shown}"
+    return f"</a>{shown}" if is_web_address(address) else f"</span>{shown}"
 
 
 def _heading(*, closing: bool) -> Callable[..., str]:

@@ -11,6 +11,7 @@ from adapters.local.page.board import board
 from adapters.local.page.buttons import Button
 from adapters.local.page.frame import LISTS, Context, PageParts, choices_on
 from adapters.local.page.panes import follow, panes
+from adapters.local.page.plan import plan
 from adapters.local.page.tasks import tasks
 from bot.core.cards import Card
 from bot.core.people import Thread
@@ -72,6 +73,8 @@ class Screens:
         match tab:
             case "thread":
                 shown = self._thread(session)
+            case "plan":
+                shown = await plan(self._parts, session, query)
             case "tasks":
                 shown = await tasks(self._parts, session, query)
             case "panes":

@@ -80,6 +80,8 @@ export async function show() {
       await htmx.ajax('GET', address, { target: '#main', swap: fresh ? 'innerHTML' : 'innerMorph' })
       if (fresh) arrived()
     } while (again || shown.path !== path())
+  } catch {
+    // the bot is gone: the stream says so, and when it is back, it asks for the screen again
   } finally {
     asking = false
   }
@@ -265,7 +267,7 @@ function theme(to) {
 if (localStorage.theme) theme(localStorage.theme)
 
 // Keys.
-const items = () => [...document.querySelectorAll('#view [data-go], #view [data-item]')]
+const items = () => [...document.querySelectorAll('#view [data-go], #view [data-item]')].filter((one) => one.checkVisibility())
 export const current = () => document.querySelector('#view .on')?.id ?? selected
 let selected = ''
 function select(id) {
