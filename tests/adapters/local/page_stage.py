@@ -89,5 +89,6 @@ class Complaints:
 
     def _note(self, kind: str, text: str) -> None:
         # at the end of a test the bot goes away before its page
-        if kind in ("error", "warning") and "net::ERR_CONNECTION_REFUSED" not in text:
+        gone = "net::ERR_CONNECTION_REFUSED" in text or "Failed to fetch" in text
+        if kind in ("error", "warning") and not gone:
             self.told.append(text)
