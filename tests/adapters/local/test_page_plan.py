@@ -36,7 +36,7 @@ HOSTILE = SPEC + "".join(
 class PlanStage(PageStage):
     """The model writes these specs, one revision after the other."""
 
-    specs = (SPEC, SECOND)
+    specs: tuple[str, str] = (SPEC, SECOND)
 
     def model(self, call: Call) -> str:
         if call.system.startswith("# specify"):
