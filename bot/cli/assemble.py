@@ -295,6 +295,7 @@ def _rules(plan: AssemblyOptions, settings: Settings, llm: ChosenLlm) -> Rules:
         most_in_an_hour=settings.gwt_most_in_an_hour,
         most_sessions=settings.gwt_most_sessions,
         context_window=llm.window,
+        asked_model=llm.asked,
         keys=lambda: _current_settings(plan.current).keys(),
     )
 

@@ -279,6 +279,7 @@ class ChosenLlm:
             model=reply.model or model.model,
             milliseconds=int((self._clock() - began) * 1000),
             stood_in=int(model.name == FALLBACK),
+            setting=model.name,
         )
         return reply.model_copy(update={"usage": reply.usage + asked})
 
@@ -286,10 +287,7 @@ class ChosenLlm:
         """Return how many tokens the model accepts that would be asked now: by the setting, else as its endpoint or CLI
         reports, else by a table.
         """
-        settings = self._current()
-        chosen = model_for(settings, role)
-        if (instead := other_model(settings, FALLBACK)) and self._is_away(chosen):
-            chosen = instead
+        chosen = self._now(role)
         if chosen.window:
             return chosen.window
         if chosen.is_cli:
@@ -298,6 +296,16 @@ class ChosenLlm:
         if chosen.missing:
             return window_in_table(chosen.model)
         return await self._windows.of(chosen.access)
+
+    def asked(self, role: ModelRole) -> str:
+        """Return the name of the model that would be asked now: of a role, or of the fallback."""
+        return self._now(role).name
+
+    def _now(self, role: ModelRole) -> ChosenModel:
+        settings = self._current()
+        chosen = model_for(settings, role)
+        instead = other_model(settings, FALLBACK)
+        return instead if instead and self._is_away(chosen) else chosen
 
     def _note_failure(
         self, model: ChosenModel, trouble: Unavailable, *, with_fallback: bool

@@ -75,6 +75,8 @@ class Usage(Fact):
     provider: str = ""
     """The provider of the last reply; `model` is its model."""
     model: str = ""
+    setting: str = ""
+    """Which of the models in the settings that is: a role, or the fallback."""
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -87,6 +89,7 @@ class Usage(Fact):
             shortened=tuple(dict.fromkeys((*self.shortened, *other.shortened)))[-MOST_SHORTENED:],
             provider=other.provider or self.provider,
             model=other.model or self.model,
+            setting=other.setting or self.setting,
         )
 
     @property

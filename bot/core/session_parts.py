@@ -20,6 +20,7 @@ from bot.core.evidence import (
 from bot.core.facts import Fact, MutableModel
 from bot.core.forge import Hosted
 from bot.core.git import Collision, Removal, Scan, Upstream
+from bot.core.llm import ModelRole, Usage, corrected_scale
 from bot.core.looks import SeenLook
 from bot.core.people import ChosenDestination, Earlier, Part, Person
 from bot.core.plan import Analysis, Difference, Document, DocumentKind, Forecast
@@ -305,14 +306,29 @@ class SessionControl(MutableModel):
         return self.troubles[-1].reason if self.troubles else ""
 
 
+_MAIN = ("", ModelRole.MAIN)
+
+
 class SessionLlm(MutableModel):
     """What is known of the model's limits."""
 
     context_window: int = 0
     """Tokens of the model's context window; 0 if unknown."""
     token_scale: float = 1.0
-    """Correction of the estimate of one token per three bytes."""
+    """Correction of the estimate of one token per three bytes, for the main model."""
+    other_scales: dict[str, float] = Field(default_factory=dict[str, float])
+    """The same for the other models of the settings, as they count differently: by their role, or the fallback's name."""
     prompts_cut: bool = False
     """Users were told that the model's server seems to drop a part of the prompts."""
     fallback_told: bool = False
     """Users were told that another model answers in place of the one that was away."""
+
+    def scale_of(self, setting: str) -> float:
+        return self.token_scale if setting in _MAIN else self.other_scales.get(setting, 1.0)
+
+    def learn_scale(self, usage: Usage) -> None:
+        scale = corrected_scale(usage, self.scale_of(usage.setting))
+        if usage.setting in _MAIN:
+            self.token_scale = scale
+        elif scale != self.scale_of(usage.setting):
+            self.other_scales = {**self.other_scales, usage.setting: scale}

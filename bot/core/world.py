@@ -155,6 +155,10 @@ async def unknown_window(role: ModelRole) -> int:
     return 0
 
 
+def always_main_model(role: ModelRole) -> str:
+    return ModelRole.MAIN
+
+
 @dataclass(frozen=True)
 class Rules:
     """What the operator has decided in the settings."""
@@ -209,6 +213,8 @@ class Rules:
     """What a task may use before a person is asked."""
     context_window: Callable[[ModelRole], Awaitable[int]] = unknown_window
     """Returns how many tokens the model in this role accepts at once, or 0 if unknown."""
+    asked_model: Callable[[ModelRole], str] = always_main_model
+    """Returns which model of the settings would be asked in this role now: the name of a role, or of the fallback."""
     keys: Callable[[], Mapping[str, bool]] = dict
     """Which keys are set: names and yes or no, never values."""
 

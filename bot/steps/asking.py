@@ -185,12 +185,13 @@ class SessionPrompt(Prompt[T], Generic[T, A, E]):
 async def for_its_model(
     world: World, session: Session, role: ModelRole = ModelRole.MAIN
 ) -> Session:
-    """Return the session as it is, with the window of the model that would be asked now.
+    """Return the session as it is, with the window of the model that would be asked now, and how that counts tokens.
 
     The window may have changed since the session began: other settings, a limit that an error has named, a fallback.
     """
     window = await world.rules.context_window(role) or session.llm.context_window
-    llm = session.llm.model_copy(update={"context_window": window})
+    scale = session.llm.scale_of(world.rules.asked_model(role))
+    llm = session.llm.model_copy(update={"context_window": window, "token_scale": scale})
     return session.model_copy(update={"llm": llm})
 
 

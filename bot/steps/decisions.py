@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 from bot.core.actions import Deed, LookAtBase, Order, ReadAnswers
 from bot.core.events import Continued, Edited, Event, OrderFailed, Result, RunStopped, Said
-from bot.core.llm import corrected_scale
 from bot.core.looks import MOST_KEPT
 from bot.core.session import Session
 from bot.core.states import Phase, Status
@@ -52,7 +51,7 @@ def decide(session: Session, event: Event) -> list[Deed]:
         session.usage += event.usage
         if event.looks:
             session.repository.looks = (*session.repository.looks, *event.looks)[-MOST_KEPT:]
-        session.llm.token_scale = corrected_scale(event.usage, session.llm.token_scale)
+        session.llm.learn_scale(event.usage)
         deeds += troubles.warn_truncated_prompts(session, event.usage)
         deeds += troubles.tell_of_fallback(session, event.usage)
         if not _is_result_due(session, event):

@@ -274,12 +274,18 @@ async def test_while_a_model_is_away_the_fallback_answers_and_then_it_is_asked_a
         replies = [await llm.complete("s", "d", schema=None) for _ in range(3)]
         assert [reply.text for reply in replies] == ["instead"] * 3
         assert [reply.usage.stood_in for reply in replies] == [1, 1, 1]
+        assert (
+            {reply.usage.setting for reply in replies}
+            == {llm.asked(ModelRole.MAIN)}
+            == {"fallback"}
+        )
         assert len(first.asked) == 1, "it is let alone for a while"
         assert await llm.window(ModelRole.MAIN) == 9000, "prompts are made for who answers"
         first.then(server_says("back"))
         moments.append(3601.0)
         reply = await llm.complete("s", "d", schema=None)
         assert (reply.text, reply.usage.stood_in) == ("back", 0)
+        assert reply.usage.setting == llm.asked(ModelRole.MAIN) == "main"
         assert await llm.window(ModelRole.MAIN) == 100_000
 
 

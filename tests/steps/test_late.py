@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from bot.core.cards import EarlierCard, NewsCard, PartsCard, ProblemCard
 from bot.core.choices import Verb
 from bot.core.events import (
@@ -145,6 +147,16 @@ def test_a_model_whose_server_seems_to_cut_its_questions_is_told_of_once() -> No
     assert "LLM_CONTEXT_WINDOW" in card.remedy
     assert cards(decide(session, answer)) == []
     assert session.llm.token_scale == scale
+
+
+def test_how_one_model_counts_says_nothing_of_another() -> None:
+    session = asked()
+    answer = AnswersRead(id="a", at=later(), answers="x", words_id="hm", found={})
+    for setting, counted in (("main", 1_500), ("judge", 600), ("fallback", 1_000)):
+        usage = Usage(calls=1, prompt_tokens=counted, estimated=1_000, setting=setting)
+        decide(session, answer.model_copy(update={"usage": usage}))
+    scales = [session.llm.scale_of(name) for name in ("main", "judge", "fallback", "small")]
+    assert scales == [pytest.approx(1.15), pytest.approx(0.88), 1.0, 1.0]
 
 
 def test_a_model_that_stands_in_is_told_of_once_and_counted() -> None:

@@ -19,7 +19,7 @@ from bot.core.session import Session
 from bot.core.sheets import Text, Tone
 from bot.core.text import cut, sentences
 from bot.core.world import World
-from bot.steps.asking import ask, session_tokens
+from bot.steps.asking import ask, for_its_model, session_tokens
 from bot.steps.chat import chat_of
 from bot.steps.intents.work import Intents
 from bot.steps.looking import Looker
@@ -99,6 +99,7 @@ class QuestionAnswers:
     async def _reply(self, thread: Thread, question: str) -> str:
         session = self.session_in(thread)
         if session:
+            session = await for_its_model(self.world, session, AskPrompt.role)
             evidence = await evidence_for(self.world, session, question)
             tokens = session_tokens(session)
         else:
