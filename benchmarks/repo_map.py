@@ -33,6 +33,8 @@ from bot.core.context.outline import outline
 AIDER = "GWT_BENCH_AIDER"
 TOKENS = 8_000
 SECONDS = 300
+GIVE_UP = 2
+"""After so many cases without any map the rest of a repository is not tried."""
 MEMORY = 6 * 1024**3
 """The bytes that the other may take: the graph of a large repository outgrows any machine."""
 DRIVER = """
@@ -152,6 +154,8 @@ def compare(top: Path, commits: list[str], folder: Path, aider: str) -> tuple[Na
             text = repo_map(Path(clone), request, aider)
             if text is None:
                 theirs.failed += 1
+                if theirs.failed == GIVE_UP and not theirs.files:
+                    break
                 continue
             ours.add(context.text, touched)
             theirs.add(text, touched)

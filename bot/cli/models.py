@@ -20,6 +20,7 @@ from adapters.llm import (
 from bot.core.errors import PortError, Refused, Unavailable
 from bot.core.llm import AI_SETTINGS_REQUIRED, ModelRole, Reply, Tool, Turn, Usage
 from bot.core.masking import LearningMasker
+from bot.core.text import sentences
 from bot.ports import Llm
 from bot.settings import Provider, Settings
 
@@ -105,6 +106,8 @@ class ChosenModel:
             reason = reason.replace(main, self.setting(what))
             remedy = remedy.replace(main, self.setting(what))
         if isinstance(error, Unavailable):
+            if self.name == ModelRole.JUDGE:
+                remedy = sentences(remedy, ONLY_THE_JUDGE)
             return Unavailable(reason, remedy, error.retry_after)
         return Refused(reason, remedy)
 
@@ -182,6 +185,12 @@ def model_for(settings: Settings, role: ModelRole) -> ChosenModel:
     return (role is not ModelRole.MAIN and other_model(settings, role)) or main_model(settings)
 
 
+def stand_in(settings: Settings, chosen: ChosenModel) -> ChosenModel | None:
+    """Return the model that answers while this one is away. The main one never judges in the place of a named judge."""
+    small = chosen.name == ModelRole.SMALL
+    return other_model(settings, FALLBACK) or (main_model(settings) if small else None)
+
+
 def what_is_missing(settings: Settings) -> str:
     """Return what the main model lacks, in a sentence; empty if it can be asked."""
     main = main_model(settings)
@@ -196,6 +205,10 @@ def what_is_missing(settings: Settings) -> str:
 
 LONGEST_REPORTED_WAIT = 60.0
 """Seconds. Settings are read again at least this often, however long an endpoint asks to wait."""
+ONLY_THE_JUDGE = (
+    "Judging waits for it: no other model takes its place unnamed. "
+    "Name one in LLM_FALLBACK_MODEL, or empty LLM_JUDGE_MODEL to let the main one judge."
+)
 FALLBACK_SECONDS = 60.0
 """After a failure the fallback is asked for this long, before the model in question is tried again."""
 
@@ -231,7 +244,8 @@ class ChosenLlm:
         role: ModelRole = ModelRole.MAIN,
     ) -> Reply:
         settings = self._current()
-        chosen, instead = model_for(settings, role), other_model(settings, FALLBACK)
+        chosen = model_for(settings, role)
+        instead = stand_in(settings, chosen)
 
         async def ask(one: ChosenModel) -> Reply:
             return await self.ask(one, system, data, schema=schema, turns=turns, tools=tools)
@@ -304,7 +318,7 @@ class ChosenLlm:
     def _now(self, role: ModelRole) -> ChosenModel:
         settings = self._current()
         chosen = model_for(settings, role)
-        instead = other_model(settings, FALLBACK)
+        instead = stand_in(settings, chosen)
         return instead if instead and self._is_away(chosen) else chosen
 
     def _note_failure(

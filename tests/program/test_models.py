@@ -289,6 +289,25 @@ async def test_while_a_model_is_away_the_fallback_answers_and_then_it_is_asked_a
         assert await llm.window(ModelRole.MAIN) == 100_000
 
 
+async def test_the_main_model_stands_in_for_the_small_one_and_never_for_a_named_judge(
+    given: Given,
+) -> None:
+    async with LlmServer(server_says("main")) as main, LlmServer(fails(503)) as away:
+        settings = given(
+            OPENAI_BASE_URL=main.url, OPENAI_MODEL="m-1", LLM_CONTEXT_WINDOW="100000",
+            LLM_SMALL_BASE_URL=away.url, LLM_SMALL_MODEL="m-small", LLM_SMALL_CONTEXT_WINDOW="9000",
+            LLM_JUDGE_BASE_URL=away.url, LLM_JUDGE_MODEL="m-judge",
+        )  # fmt: skip
+        llm = ChosenLlm(lambda: settings, LearningMasker({}), {})
+        reply = await llm.complete("s", "d", schema=None, role=ModelRole.SMALL)
+        assert (reply.text, reply.usage.setting, reply.usage.stood_in) == ("main", "main", 0)
+        assert await llm.window(ModelRole.SMALL) == 100_000, "prompts are made for who answers"
+        with pytest.raises(Unavailable) as error:
+            await llm.complete("s", "d", schema=None, role=ModelRole.JUDGE)
+        assert "LLM_FALLBACK_MODEL, or empty LLM_JUDGE_MODEL" in error.value.remedy
+        assert len(main.asked) == 1
+
+
 async def test_a_model_that_refuses_has_nobody_stand_in(given: Given) -> None:
     """A wrong key or name stays until somebody has put it right."""
     async with LlmServer(fails(401)) as first, LlmServer(server_says("instead")) as other:
