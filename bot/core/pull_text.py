@@ -12,7 +12,7 @@ from bot.core.evidence import Judgement
 from bot.core.naming import task_label
 from bot.core.plan import DocumentKind
 from bot.core.session import Session
-from bot.core.spec_kit.spec import coverage
+from bot.core.spec_kit.spec import coverage, requirement_text
 from bot.core.states import TaskState
 from bot.core.task import Acceptance, Task
 from bot.core.text import clean, cut
@@ -85,7 +85,7 @@ def _evidence_rows(session: Session, task: Task) -> Iterator[tuple[str, str]]:
         serving = [one for one in tasks if one.key in covered.tasks]
         if serving:
             shown = "; ".join(dict.fromkeys(_last_check(one) for one in serving))
-            yield _requirement(spec, covered.requirement), shown
+            yield requirement_text(spec, covered.requirement), shown
     for one in tasks:
         yield from ((_criterion(it), _shown_by(one, it)) for it in one.acceptance)
 
@@ -97,11 +97,6 @@ def _shares_branch(one: Task, task: Task) -> bool:
     gone = one.state in (TaskState.REPLACED, TaskState.CANCELLED)
     same = one.workspace and task.workspace and one.workspace.branch == task.workspace.branch
     return bool(same) and not gone
-
-
-def _requirement(spec: str, id: str) -> str:
-    line = next((line for line in spec.splitlines() if id in line), id)
-    return " ".join(line.replace("**", "").lstrip("-*+ \t").split())
 
 
 def _criterion(acceptance: Acceptance) -> str:

@@ -32,6 +32,8 @@ TABS = (
     ("plan", "Plan"),
     ("tasks", "Tasks"),
     ("panes", "Panes"),
+    ("result", "Result"),
+    ("log", "Log"),
 )
 _SEND_ANSWERS = Choice(label="Send answers", verb=Verb.ANSWER, style=Style.PRIMARY)
 _STEPS = ("Request", "Questions", "Plan", "Build", "Judge", "Merge")

@@ -10,8 +10,10 @@ from adapters.local.page import lists
 from adapters.local.page.board import board
 from adapters.local.page.buttons import Button
 from adapters.local.page.frame import LISTS, Context, PageParts, choices_on
+from adapters.local.page.log import log
 from adapters.local.page.panes import follow, panes
 from adapters.local.page.plan import plan
+from adapters.local.page.result import result
 from adapters.local.page.tasks import tasks
 from bot.core.cards import Card
 from bot.core.people import Thread
@@ -79,6 +81,10 @@ class Screens:
                 shown = await tasks(self._parts, session, query)
             case "panes":
                 shown = await panes(self._parts, session, query)
+            case "result":
+                shown = result(self._parts, session)
+            case "log":
+                shown = await log(self._parts, session, query)
             case _:
                 return None
         frame = {**self._parts.frame("", session.id), **self._parts.head(session, tab)}

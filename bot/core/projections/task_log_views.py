@@ -351,13 +351,18 @@ def _head(log: TaskLog) -> Iterator[tuple[str, str]]:
 
 
 def _row(entry: LogEntry, longest: int) -> tuple[str, ...]:
+    at = f"{entry.timestamp:%m-%d %H:%M:%S}"
+    return (at, entry.event_type.value, entry_details(entry, longest))
+
+
+def entry_details(entry: LogEntry, longest: int) -> str:
+    """Return what an entry says, on one line."""
     parts = [
         f"{key.replace('_', ' ')}: {text}"
         for key, value in entry.content.items()
         if key not in _NOT_SAID and (text := _on_one_line(value))
     ]
-    line = " · ".join(parts)
-    return (f"{entry.timestamp:%m-%d %H:%M:%S}", entry.event_type.value, cut(line, longest))
+    return cut(" · ".join(parts), longest)
 
 
 def _on_one_line(value: JsonValue) -> str:

@@ -59,6 +59,12 @@ def requirement_ids(spec: str) -> tuple[str, ...]:
     return _ids(spec, "FR")
 
 
+def requirement_text(spec: str, id: str) -> str:
+    """Return the line of a spec that states a requirement, without its markup; the id if there is none."""
+    line = next((line for line in spec.splitlines() if id in line), id)
+    return " ".join(line.replace("**", "").lstrip("-*+ \t").split())
+
+
 def success_ids(spec: str) -> tuple[str, ...]:
     """Return the success criteria that a spec defines, SC-001 …"""
     return _ids(spec, "SC")

@@ -237,11 +237,14 @@ document.addEventListener('click', (e) => {
   else if ((found = at('[data-column]'))) pick(found.dataset.column)
   else if (at('[data-theme-toggle]')) theme()
   else if (at('[data-find]')) find()
+  else if (at('[data-print]')) print()
   else if (at('[data-skip]')) {
     e.preventDefault()
     $('main').focus()
   }
 })
+// On paper everything is open.
+addEventListener('beforeprint', () => document.querySelectorAll('#view details').forEach((one) => (one.open = true)))
 document.addEventListener('change', (e) => {
   if (e.target.closest('.filters')) e.target.form.requestSubmit()
 })
