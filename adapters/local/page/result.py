@@ -20,6 +20,7 @@ from bot.core.tampering.signs import Sign
 from bot.core.task import Task
 from bot.core.text import counted, duration
 
+MAX_PLACES = 4
 _LOOKED_FOR = (
     (
         (Sign.TEST_DELETED, Sign.TEST_SKIPPED, Sign.ASSERTION_WEAKENED),
@@ -148,8 +149,15 @@ def _requirements(session: Session, shown: Sequence[Task]) -> Iterator[Shown]:
             commits=", ".join(dict.fromkeys(task.work.head[:7] for task in tasks if task.work)),
             tests=_tests_of(tasks),
             verdict=_verdict(one) if one or not tasks else _of_tasks(tasks),
-            places=one.evidence if one else (),
+            places=one.evidence if one else _places_of(tasks),
         )
+
+
+def _places_of(tasks: Sequence[Task]) -> tuple[str, ...]:
+    """Return what the verdicts on the tasks name and the bot has found."""
+    found = (one for task in tasks if task.verdicts for one in task.verdicts[-1].criteria)
+    places = dict.fromkeys(place for one in found if one.proven for place in one.evidence)
+    return tuple(places)[:MAX_PLACES]
 
 
 def _criteria(task: Task) -> Iterator[Shown]:
