@@ -196,7 +196,8 @@ class PageServer:
             raise web.HTTPNotFound(text="There is nothing at this address.")
         template, context = found
         answers = self._answers_shown()
-        whole = {**context, "answers": answers, "language": _language(request)}
+        path = request.match_info["path"]
+        whole = {**context, "path": path, "answers": answers, "language": _language(request)}
         response = self._page(request, template, whole)
         response.headers["X-State"] = str(number)
         return response

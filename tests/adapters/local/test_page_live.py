@@ -1,0 +1,151 @@
+"""What the page does while things change: updates, drafts, keys, a bot that goes away."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Browser, Page, expect
+
+from bot.core.choices import Verb
+from bot.core.people import Thread
+from bot.core.states import Status
+from tests.adapters.local.page_stage import Complaints, PageStage, needs_chromium
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), needs_chromium]
+HERE = Thread(platform="console", channel="terminal", root="1")
+
+
+async def test_what_somebody_types_survives_every_update(stage: PageStage, tab: Page) -> None:
+    async with stage.page_server() as server:
+        await stage.is_asked_here("Add discounts", HERE)
+        await tab.goto(await server.address())
+        await tab.click("#need h3 a")
+        await tab.check("input[value=yes]")
+        await tab.fill("input[name=own-2]", "half even")
+        box = tab.locator(".composer textarea")
+        await box.press_sequentially("why do you a")
+        before = await tab.locator(".thread .msg").count()
+        await stage.asks_for_status(HERE)
+        await expect(tab.locator(".thread .msg")).not_to_have_count(before)
+        await expect(box).to_be_focused()
+        await box.press_sequentially("sk?")
+        await expect(box).to_have_value("why do you ask?")
+        await expect(tab.locator("input[name=own-2]")).to_have_value("half even")
+        await expect(tab.locator("input[value=yes]")).to_be_checked()
+
+
+async def test_an_opened_document_stays_open(stage: PageStage, tab: Page) -> None:
+    async with stage.page_server() as server:
+        await stage.is_asked_here("Add discounts", HERE)
+        await stage.presses(Verb.DEFAULTS, thread=HERE)
+        await tab.goto(await server.address())
+        await tab.click("#need h3 a")
+        await tab.locator("summary").first.click()
+        await expect(tab.locator(".prose").first).to_contain_text("A code lowers the price.")
+        await stage.asks_for_status(HERE)
+        await expect(tab.locator(".thread .msg h2").last).to_contain_text("Add discounts")
+        await expect(tab.locator("details").first).to_have_attribute("open", "")
+
+
+async def test_the_whole_story_by_keyboard_alone(stage: PageStage, tab: Page) -> None:
+    async with stage.page_server() as server:
+        await tab.goto(await server.address())
+        await expect(tab.locator("#state")).to_contain_text("Live")
+        await tab.keyboard.press("/")
+        await tab.keyboard.press("Escape")
+        await tab.keyboard.press("Tab")
+        await tab.locator("a[href='#/new']").first.focus()
+        await tab.keyboard.press("Enter")
+        await tab.locator("#request-text").focus()
+        await tab.keyboard.type("Add discounts")
+        await tab.keyboard.press("Control+Enter")
+        await expect(tab.locator(".questions")).to_be_visible()
+        await tab.keyboard.press("g")
+        await tab.keyboard.press("b")
+        await expect(tab.locator("#need .card")).to_have_count(1)
+        await tab.keyboard.press("n")
+        await tab.keyboard.press("Enter")
+        await expect(tab.locator(".questions")).to_be_visible()
+        await tab.keyboard.press("a")
+        await tab.keyboard.press("Enter")
+        await expect(tab.locator(".steps [aria-current=step]")).to_have_text("Plan")
+        await expect(tab.locator(".msg.ask .btn.primary")).to_have_text("Approve")
+        await tab.keyboard.press("a")
+        await tab.keyboard.press("Enter")
+        await expect(tab.locator(".steps [aria-current=step]")).to_have_text("Build")
+        (listed,) = stage.store.sessions()
+        assert listed.status == Status.ACTIVE
+
+
+async def test_a_late_answer_never_overwrites_a_newer_one(stage: PageStage, tab: Page) -> None:
+    """The first answer is held back until the second one is shown."""
+    async with stage.page_server() as server:
+        await tab.goto(await server.address())
+        await expect(tab.locator("h1")).to_have_text("Board")
+        number = await tab.evaluate("() => document.title")
+        assert number == "Board · gwt-bot"
+        await tab.evaluate(
+            """() => document.dispatchEvent(new CustomEvent('htmx:before:swap', {cancelable: true, detail: {ctx:
+            {request: {action: '/screen/'}, response: {headers: new Headers({'X-State': '-5'})}}}}))"""
+        )
+        await stage.is_asked_here("Add discounts", HERE)
+        await expect(tab).to_have_title("(1) Board · gwt-bot")
+
+
+async def test_a_bot_that_has_ended_is_seen(stage: PageStage, browser: Browser) -> None:
+    context = await browser.new_context()
+    tab = await context.new_page()
+    async with stage.page_server() as server:
+        await tab.goto(await server.address())
+        await expect(tab.locator("#state")).to_contain_text("Live")
+    await expect(tab.locator("#state")).to_contain_text("Reconnecting")
+    await context.close()
+
+
+async def test_a_used_address_says_how_to_get_another(stage: PageStage, browser: Browser) -> None:
+    context = await browser.new_context()
+    tab = await context.new_page()
+    async with stage.page_server() as server:
+        address = await server.address()
+        await tab.goto(address)
+        await expect(tab.locator("#state")).to_contain_text("Live")
+        other = await context.new_page()
+        await other.goto(address)
+        await expect(other.locator("#state")).to_contain_text("Open gwt-bot web again")
+        assert "code" not in other.url
+    await context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 360])
+async def test_everybody_can_use_it(
+    stage: PageStage, browser: Browser, scheme: str, width: int
+) -> None:
+    """WCAG 2.2 AA, as far as a program can see, and nothing wider than the screen."""
+    tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+    context = await browser.new_context(
+        viewport={"width": width, "height": 800},
+        color_scheme="dark" if scheme == "dark" else "light",
+        reduced_motion="reduce",
+    )
+    tab = await context.new_page()
+    complaints = Complaints(tab)
+    async with stage.page_server() as server:
+        await stage.is_asked_here("Add discounts", HERE)
+        await tab.goto(await server.address())
+        await expect(tab.locator("#need .card")).to_have_count(1)
+        (listed,) = stage.store.sessions()
+        found: list[str] = []
+        for path in ("", f"s/{listed.id}", "new", "inbox", "intents", "branches", "history"):
+            await tab.evaluate("path => { location.hash = '#/' + path }", path)
+            await expect(tab.locator("#view")).to_have_attribute("data-path", path)
+            checked = await Axe().run(tab, options={"runOnly": tags})
+            found += [
+                f"{path}: {one['id']} {one['nodes'][0]['html'][:200]}"
+                for one in checked.response["violations"]
+            ]
+            wide = await tab.evaluate("document.documentElement.scrollWidth > innerWidth")
+            found += [f"{path}: wider than the screen"] if wide else []
+        assert found == []
+        assert complaints.told == []
+    await context.close()
