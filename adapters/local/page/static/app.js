@@ -76,24 +76,18 @@ export async function show() {
       // What follows the `?` changes only a part of the screen: its place and focus stay.
       const fresh = screen(shown.path) !== screen(path())
       if (shown.path !== path()) shown = { path: path(), number: -1 }
+      if (fresh) {
+        $('main').focus({ preventScroll: true }) // now, not later: what is pressed meanwhile must not be undone
+        scrollTo(0, 0)
+      }
       const address = '/screen/' + path() + (path().includes('?') ? '&' : '?') + 'language=' + document.documentElement.lang
       await htmx.ajax('GET', address, { target: '#main', swap: fresh ? 'innerHTML' : 'innerMorph' })
-      if (fresh) arrived()
     } while (again || shown.path !== path())
   } catch {
     // the bot is gone: the stream says so, and when it is back, it asks for the screen again
   } finally {
     asking = false
   }
-}
-
-function arrived() {
-  scrollTo(0, 0)
-  const view = $('view')
-  if (!view) return
-  const last = sessionStorage.focusOn && $(sessionStorage.focusOn)
-  if (last) last.focus()
-  else $('main').focus({ preventScroll: true })
 }
 
 // What the server cannot do: times in the reader's zone, the title, what was pressed before.
@@ -316,6 +310,9 @@ document.addEventListener('keydown', (e) => {
   switch (e.key) {
     case 'g':
       gone = Date.now()
+      break
+    case 'Enter':
+      if (!e.target.closest('a, button, summary, input')) $(selected)?.querySelector('a')?.click()
       break
     case 'j':
       move(1)
