@@ -1,6 +1,6 @@
 # Everything one does here is one command; each sets up .venv first, if that is still to be done.
 #
-#   make demo      the whole story on a sample repository, no account needed (ARGS="--auto", ARGS="--fresh")
+#   make demo      the whole story on a sample repository, no account needed (ARGS="--web", ARGS="--auto", ARGS="--fresh")
 #   make run       talk to the bot in this terminal
 #   make serve     the bot in Slack and Matrix, whichever is configured
 #   make test      the tests (ARGS="-k words" for some of them)

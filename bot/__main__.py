@@ -67,12 +67,8 @@ def _command_coroutine(chosen: argparse.Namespace, umask: int) -> Coroutine[None
             from bot.cli import serve
 
             return serve.run(umask=umask)
-        case "demo":
-            from bot.cli import demo
-
-            return demo.run(auto=chosen.auto, fresh=chosen.fresh, umask=umask)
-        case "web":
-            return _page_command(chosen, umask)
+        case "demo" | "web":
+            return _shown_command(chosen, umask)
         case "doctor":
             from bot.cli import doctor
 
@@ -93,14 +89,17 @@ def _command_coroutine(chosen: argparse.Namespace, umask: int) -> Coroutine[None
             return console.run(repl_options(chosen), umask=umask)
 
 
-def _page_command(chosen: argparse.Namespace, umask: int) -> Coroutine[None, None, int | None]:
-    if chosen.demo:
+def _shown_command(chosen: argparse.Namespace, umask: int) -> Coroutine[None, None, int | None]:
+    if chosen.command == "demo" or chosen.demo:
         from bot.cli import demo
 
-        return demo.run_page(opens=chosen.opens, fresh=chosen.fresh, umask=umask)
+        if chosen.command == "demo" and not chosen.web:
+            return demo.run(auto=chosen.auto, fresh=chosen.fresh, umask=umask)
+        opens = chosen.command == "demo" or chosen.opens
+        return demo.run_page(opens=opens, fresh=chosen.fresh, umask=umask)
     from bot.cli import page
 
-    return page.run(chosen.session, opens=chosen.opens, umask=umask)
+    return page.run(chosen.session, opens=chosen.opens, port=chosen.port, umask=umask)
 
 
 def _archive_command(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:

@@ -46,6 +46,8 @@ class TellRequest(Fact):
     id: int
     about: Literal["status", "sessions", "session", "usage", "inbox", "page"]
     of: str = ""
+    port: int = Field(default=0, ge=0, le=65535)
+    """For the page: where it shall be reached besides, for a tunnel."""
 
 
 class SocketAnswer(Fact):
@@ -69,7 +71,9 @@ _ANSWER: TypeAdapter[SocketAnswer | SocketFailure] = TypeAdapter(
 )
 
 
-async def ask_bot(home: Path, about: str, of: str = "") -> tuple[JsonValue, int] | None:
+async def ask_bot(
+    home: Path, about: str, of: str = "", *, port: int = 0
+) -> tuple[JsonValue, int] | None:
     """Return the running bot's answer and its process id, or None if no bot is running."""
     calling = await asyncio.to_thread(connected_socket, home)
     if calling is None:
@@ -77,7 +81,8 @@ async def ask_bot(home: Path, about: str, of: str = "") -> tuple[JsonValue, int]
     reader, writer = await asyncio.open_unix_connection(sock=calling, limit=MAX_ANSWER_BYTES)
     try:
         welcome = await exchange_greetings(reader, writer)
-        writer.write(encode_line(TellRequest.model_validate({"id": 1, "about": about, "of": of})))
+        request = {"id": 1, "about": about, "of": of, "port": port}
+        writer.write(encode_line(TellRequest.model_validate(request)))
         await writer.drain()
         # nothing was subscribed to, so the next line is the answer
         told = _ANSWER.validate_json(await reader.readline())

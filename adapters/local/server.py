@@ -47,6 +47,8 @@ class BotQueries(Protocol):
 
     async def tell(self, about: str, of: str) -> JsonValue: ...
 
+    async def page_address(self, session: str, port: int) -> str: ...
+
 
 @asynccontextmanager
 async def serve_socket(
@@ -212,6 +214,8 @@ class _Peer:
         return standing.model_dump(mode="json")
 
     async def _tell(self, request: handshake.TellRequest) -> JsonValue:
+        if request.about == "page":
+            return await self._behind.page_address(request.of, request.port)
         return await self._behind.tell(request.about, request.of)
 
     async def show(self, thread: Thread, card: Card) -> None:

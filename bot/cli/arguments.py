@@ -92,6 +92,7 @@ def _parser() -> _Parser:
         ),
     )
     played.add_argument("--auto", action="store_true", help="let the demo play you, too")
+    played.add_argument("--web", action="store_true", help="play it in the local page")
     played.add_argument("--fresh", action="store_true", help="forget the last demo and start anew")
     return parser
 
@@ -110,6 +111,15 @@ def _add_web(commands: Commands) -> None:
     )
     web.add_argument("--demo", action="store_true", help="play the demo in it, no account needed")
     web.add_argument("--fresh", action="store_true", help="with --demo: start it anew")
+    web.add_argument(
+        "--port", type=_port, default=0, metavar="N", help="a port that stays, for ssh -L"
+    )
+
+
+def _port(text: str) -> int:
+    if not (text.isdigit() and 1024 <= int(text) <= 65535):
+        raise argparse.ArgumentTypeError(f"{text} is no port from 1024 to 65535")
+    return int(text)
 
 
 def _add_context(commands: Commands) -> None:

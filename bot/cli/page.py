@@ -146,13 +146,13 @@ class Page:
         self._data = data
         self._server: PageServer | None = None
 
-    async def address(self, session: str = "") -> str:
+    async def address(self, session: str = "", port: int = 0) -> str:
         """Return an address that opens the page once, at a session if one is named."""
         if self._server is None:
             from adapters.local.page.server import PageServer
 
             self._server = PageServer(self._chat, self._data)
-        return await self._server.address(session)
+        return await self._server.address(session, port)
 
     async def close(self) -> None:
         if self._server:
@@ -160,10 +160,15 @@ class Page:
         await self._data.close()
 
 
-async def run(session: str, *, opens: bool, umask: int) -> None:
+async def run(session: str, *, opens: bool, port: int, umask: int) -> None:
     """Open the page, and be the bot if none runs on this home."""
     current = await read_settings()
-    if told := await ask_bot(current.gwt_home, "page", session):
+    if port:
+        say(
+            f"Port {port} stays the same at each start: while the bot is not at work another program could wait there for your "
+            "browser. Close its tabs before you end the bot."
+        )
+    if told := await ask_bot(current.gwt_home, "page", session, port=port):
         await show_address(str(told[0]), current.gwt_home, opens=opens)
         return
     from bot.cli.serve import console_gate, running_bot_with_console
@@ -172,7 +177,7 @@ async def run(session: str, *, opens: bool, umask: int) -> None:
     plan = AssemblyOptions(current=settings.load, chats={}, gate=gate, umask=umask)
     async with running_bot_with_console(plan) as (desk, _, page):
         say(*desk.broken())
-        await show_address(await page.address(session), current.gwt_home, opens=opens)
+        await show_address(await page.address(session, port), current.gwt_home, opens=opens)
         await asyncio.Event().wait()
 
 

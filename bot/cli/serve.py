@@ -10,8 +10,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from importlib.metadata import version
 
-from pydantic import JsonValue
-
 from adapters.local.chat import LocalChat
 from adapters.local.handshake import VERSION, Welcome
 from adapters.local.server import serve_socket
@@ -148,12 +146,7 @@ class _SocketBackend:
     """What the local socket gives access to."""
 
     def __init__(self, desk: Desk, page: Page) -> None:
-        self._desk = desk
-        self._page = page
         self.rest = desk.rest
         self.greet = desk.welcome
-
-    async def tell(self, about: str, of: str) -> JsonValue:
-        if about == "page":
-            return await self._page.address(of)
-        return await self._desk.tell(about, of)
+        self.tell = desk.tell
+        self.page_address = page.address

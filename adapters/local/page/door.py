@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import hmac
 import logging
 import os
 import secrets
@@ -71,13 +70,9 @@ class Door:
 
     def __init__(self, codes: Codes) -> None:
         self._codes = codes
-        self.host = ""
-        """What the browser has to call us, e.g. `127.83.4.211:40213`. Set when the port is known."""
+        self.hosts: set[str] = set()
+        """What a browser may call us, e.g. `127.83.4.211:40213`."""
         self._connections: WeakKeyDictionary[asyncio.Transport, bool] = WeakKeyDictionary()
-
-    @property
-    def origin(self) -> str:
-        return f"http://{self.host}"
 
     @web.middleware
     async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -90,12 +85,13 @@ class Door:
     def _check_headers(self, request: web.Request) -> None:
         # A name that an attacker's DNS leads here (rebinding) is not ours, and neither is another port of this machine,
         # which browsers call "same-site".
-        if not hmac.compare_digest(request.headers.get("Host", "").encode(), self.host.encode()):
+        host = request.headers.get("Host", "")
+        if host not in self.hosts:
             raise web.HTTPMisdirectedRequest(text="This is not the address of the page.")
         if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
             raise web.HTTPForbidden(text="Another page asked for this.")
         origin = request.headers.get("Origin")
-        if origin not in (None, self.origin):
+        if origin not in (None, f"http://{host}"):
             raise web.HTTPForbidden(text="Another page asked for this.")
         if request.method == "GET":
             return

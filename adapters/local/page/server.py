@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import logging
+import os
 import secrets
 import sys
 from collections.abc import Awaitable, Callable
@@ -86,10 +87,9 @@ class _Close(Fact):
 class PageServer:
     """The page's server and its seat in the local chat. Started by the first who asks for an address."""
 
-    def __init__(self, chat: LocalChat, data: PageData, *, port: int = 0) -> None:
+    def __init__(self, chat: LocalChat, data: PageData) -> None:
         self._chat = chat
         self._data = data
-        self._port = port
         self._codes = Codes()
         self._door = Door(self._codes)
         self._hub = Hub()
@@ -99,18 +99,23 @@ class PageServer:
         self._screens = Screens(PageParts(chat, data, self._buttons))
         self._renderer = Renderer(data.mask)
         self._runner: web.AppRunner | None = None
+        self._host = ""
         self._starting = asyncio.Lock()
 
-    async def address(self, session: str = "") -> str:
-        """Return an address that opens the page once, within a minute."""
+    async def address(self, session: str = "", port: int = 0) -> str:
+        """Return an address that opens the page once, within a minute.
+
+        `port`: a port of 127.0.0.1 at which it shall be reached besides.
+        """
         async with self._starting:
             if self._runner is None:
                 self._runner = await self._start()
+            host = await self._listen_at(self._runner, "127.0.0.1", port) if port else self._host
         found = self._data.session(session) if session else None
         if session and found is None:
             raise Refused(f"There is no session {session}.", "gwt-bot sessions lists them.")
         go = f"&go=s/{found.id}" if found else ""
-        return f"{self._door.origin}/#code={self._codes.new_code()}{go}"
+        return f"http://{host}/#code={self._codes.new_code()}{go}"
 
     async def _start(self) -> web.AppRunner:
         app = web.Application(
@@ -136,13 +141,26 @@ class PageServer:
         host = "127.0.0.1"
         if sys.platform == "linux":
             host = "127." + ".".join(str(1 + secrets.randbelow(254)) for _ in range(3))
-        site = web.TCPSite(runner, host, self._port)
-        await site.start()
-        port = runner.addresses[0][1]
-        self._door.host = f"{host}:{port}"
+        self._host = await self._listen_at(runner, host, 0)
         self._chat.sit(self)
         self._data.follow(self._hub.changed)
         return runner
+
+    async def _listen_at(self, runner: web.AppRunner, host: str, port: int) -> str:
+        """Listen there, unless that is done already. Return what a browser calls it."""
+        if port and (there := f"{host}:{port}") in self._door.hosts:
+            return there
+        try:
+            site = web.TCPSite(runner, host, port)
+            await site.start()
+        except OSError as error:
+            raise Refused(
+                f"The page cannot listen at {host}:{port}: {os.strerror(error.errno or 0)}.",
+                "Choose another port.",
+            ) from error
+        there = f"{host}:{port or runner.addresses[-1][1]}"
+        self._door.hosts.add(there)
+        return there
 
     async def close(self) -> None:
         if self._runner is None:

@@ -98,6 +98,9 @@ class Bot:
     async def greet(self, thread: Thread, person: Person) -> None:
         await self.chat.whisper(thread, person, cards.NEWS)
 
+    async def page_address(self, session: str, port: int) -> str:
+        return f"http://127.0.0.1:{port or 1}/#code={session}"
+
     async def tell(self, about: str, of: str) -> JsonValue:
         if of:
             raise Refused(f"There is no session {of}.")

@@ -18,6 +18,7 @@ from playwright.async_api import async_playwright
 
 from adapters.local.page.door import CODE_SECONDS, MAX_BODY_BYTES, MAX_TOKENS, Codes
 from adapters.local.page.hub import MAX_STREAMS_OF_TAB
+from bot.core.errors import Refused
 from tests.adapters.local.page_stage import CHROMIUM, PageStage, needs_chromium
 
 on_linux = pytest.mark.skipif(
@@ -275,3 +276,23 @@ async def test_a_name_that_leads_here_shows_nothing(stage: PageStage) -> None:
         assert answer.status == 421
         assert "gwt-bot" not in await page.content()
         await browser.close()
+
+
+async def test_a_chosen_port_serves_a_tunnel_and_the_other_address_goes_on(
+    stage: PageStage, unused_tcp_port: int
+) -> None:
+    async with stage.page_server() as server, aiohttp.ClientSession() as http:
+        usual = at(await server.address(), http)
+        tunnel = at(await server.address("", unused_tcp_port), http)
+        assert tunnel.origin == f"http://127.0.0.1:{unused_tcp_port}"
+        for one in (usual, tunnel):
+            await one.comes_in()
+            assert (await one.get("/screen/board"))[0] == 200
+        assert (await tunnel.get("/screen/board", Origin=usual.origin))[0] == 403
+
+
+async def test_a_port_that_is_taken_is_said(stage: PageStage, unused_tcp_port: int) -> None:
+    taken = await asyncio.start_server(lambda r, w: w.close(), "127.0.0.1", unused_tcp_port)
+    async with stage.page_server() as server, taken:
+        with pytest.raises(Refused, match="Address already in use"):
+            await server.address("", unused_tcp_port)
