@@ -74,7 +74,9 @@ async def test_it_stays_text(stage: PageStage, tab: Page, evil: str) -> None:
         ):
             await expect(view.locator(tag)).to_have_count(0)
         for link in await view.locator("a").all():
-            assert (await link.get_attribute("href") or "").startswith(("https://", "http://", "#/"))
+            assert (await link.get_attribute("href") or "").startswith(
+                ("https://", "http://", "#/")
+            )
         await expect(tab.locator("h1")).to_have_text("Add discounts")
         shown = await view.last.inner_text()
         assert not set("\u202e\u200b\u2066\x1b\x07") & set(shown)
