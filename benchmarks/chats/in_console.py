@@ -15,6 +15,7 @@ from adapters.local.handshake import VERSION, Welcome
 from adapters.local.server import serve_socket
 from benchmarks.chats.work import Syncs, at_the_desk, until_asked_to_end
 from bot.core.desk import Desk
+from bot.core.errors import Refused
 from bot.core.gate import Door
 from bot.core.people import Person, Role
 
@@ -24,6 +25,9 @@ class Behind:
 
     def __init__(self, desk: Desk) -> None:
         self.rest, self.greet, self.tell = desk.rest, desk.welcome, desk.tell
+
+    async def page_address(self, session: str, port: int) -> str:
+        raise Refused("There is no page here.")
 
 
 async def main(home: Path, owner: Person) -> None:
