@@ -33,23 +33,28 @@ EVIL = (
 )
 
 
+async def show_everywhere(stage: PageStage, evil: str) -> None:
+    """Show a card that has it in every kind of element, and a document."""
+    body = (
+        Text(text=evil),
+        Fields(pairs=((evil[:80], evil),)),
+        Bullets(items=(evil,)),
+        Table(head=(evil[:80],), rows=((evil,),)),
+        Code(text=evil),
+        Prose(name="x.md", markdown=evil),
+    )
+    await stage.local.show(HERE, AnswerCard(key=f"evil{evil[:9]}", title=evil, body=body))
+    document = DocumentCard(
+        key="evil-doc", document=DocumentKind.SPEC, spec_id="S", revision=1, text=evil
+    )
+    await stage.local.show(HERE, document)
+
+
 @pytest.mark.parametrize("evil", EVIL, ids=[str(number) for number in range(len(EVIL))])
 async def test_it_stays_text(stage: PageStage, tab: Page, evil: str) -> None:
     async with stage.page_server() as server:
         await stage.is_asked_here(f"Add discounts {evil[:200]}", HERE)
-        body = (
-            Text(text=evil),
-            Fields(pairs=((evil[:80], evil),)),
-            Bullets(items=(evil,)),
-            Table(head=(evil[:80],), rows=((evil,),)),
-            Code(text=evil),
-            Prose(name="x.md", markdown=evil),
-        )
-        await stage.local.show(HERE, AnswerCard(key=f"evil{evil[:9]}", title=evil, body=body))
-        document = DocumentCard(
-            key="evil-doc", document=DocumentKind.SPEC, spec_id="S", revision=1, text=evil
-        )
-        await stage.local.show(HERE, document)
+        await show_everywhere(stage, evil)
         requests: list[str] = []
         tab.on("request", lambda request: requests.append(request.url))
         address = await server.address()
