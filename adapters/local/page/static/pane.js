@@ -79,12 +79,14 @@ let terminal = null
 let loading = null
 let broken = false
 async function load() {
-  // xterm writes `<style>` elements of its own; the policy wants the nonce on them.
+  // xterm writes `<style>` elements of its own, and style attributes where it raises a contrast: the policy wants the
+  // nonce on the former, and the latter set as properties.
   const nonce = document.querySelector('script[nonce]').nonce
   const create = document.createElement.bind(document)
   document.createElement = (name, options) => {
     const made = create(name, options)
     if (name === 'style') made.nonce = nonce
+    if (name === 'span') made.setAttribute = (key, value) => (key === 'style' ? (made.style.cssText = value) : Element.prototype.setAttribute.call(made, key, value))
     return made
   }
   const sheet = create('link')

@@ -1,0 +1,118 @@
+"""A real pane on the page: what an agent prints is shown, and has no other effect."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Page, expect
+
+from adapters.tmux import TmuxPanes
+from bot.core.masking import Masker
+from bot.core.runs import Launch
+from bot.core.screens import PaneScreen
+from bot.core.session import Session
+from tests.adapters.local.page_stage import Complaints, PageStage, needs_chromium
+from tests.adapters.local.session_here import is_building
+from tests.adapters.tmux.own_server import Tmux, own_server
+from tests.fakes.panes import FakePanes
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.tmux, needs_chromium]
+HIDDEN = "hunter2-hunter2"
+EVIL = f"""
+import time
+print("\\033[1;32mgreen\\033[0m and \\033[48;2;18;53;31m\\033[38;5;203mred\\033[0m")
+print("\\033]52;c;b3duZWQ=\\007\\033]0;owned\\007\\033]2;owned\\033\\\\", end="")
+print("\\033]8;;https://evil.example\\033\\\\a link\\033]8;;\\033\\\\")
+print("<img src=x onerror='document.title=1'> \\u202egnp.exe\\u202c")
+print("it is \\033[31m{HIDDEN[:7]}\\033[33m{HIDDEN[7:]}\\033[0m!")
+print("that is all", flush=True)
+time.sleep(300)
+"""
+
+
+class PanesToSee(FakePanes):
+    """Agents in memory, whose screens are those of real panes."""
+
+    def __init__(self, real: TmuxPanes) -> None:
+        super().__init__()
+        self._real = real
+
+    async def screen(self, name: str) -> PaneScreen:
+        return await self._real.screen(name)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def server(tmp_path: Path) -> AsyncGenerator[Tmux]:
+    async with own_server(tmp_path) as server:
+        yield server
+
+
+def real_panes(stage: PageStage, server: Tmux) -> TmuxPanes:
+    panes = server.panes(mask=Masker({"SHOP_PASSWORD": HIDDEN}).mask)
+    stage.panes = PanesToSee(panes)
+    return panes
+
+
+async def is_printing(stage: PageStage, server: Tmux, panes: TmuxPanes) -> Session:
+    """A session whose first agent prints what could do harm."""
+    session = await is_building(stage)
+    run = session.tasks[0].run
+    assert run
+    launch = Launch(argv=(sys.executable, "-c", EVIL))
+    await panes.start(run.name, str(server.worktree), launch, "")
+    return session
+
+
+@pytest.mark.parametrize("width", [1440, 400])
+async def test_what_an_agent_prints_is_only_text(
+    stage: PageStage, tab: Page, server: Tmux, width: int
+) -> None:
+    await tab.set_viewport_size({"width": width, "height": 900})
+    panes = real_panes(stage, server)
+    async with stage.page_server() as page:
+        session = await is_printing(stage, server, panes)
+        await tab.goto(await page.address(session.id))
+        await tab.click(".tabs >> text=Panes")
+        shown = tab.locator("#pane pre")
+        await expect(shown).to_have_text(
+            "green and red\na link\n<img src=x onerror='document.title=1'> gnp.exe\n"
+            "it is [MASKED:SHOP_PASSWORD]!\nthat is all\n"
+        )
+        green, red = shown.locator(".f2"), shown.locator(".f203")
+        await expect(green).to_have_css("font-weight", "650")
+        await expect(red).to_have_text("red")
+        assert HIDDEN not in await tab.content()
+        await expect(tab).to_have_title("Panes · Add discounts · gwt-bot")
+        await expect(tab.locator("#pane .lines a, #pane .lines img")).to_have_count(0)
+        if width > 1000:
+            drawn = tab.locator(".xterm-rows")
+            await expect(drawn).to_contain_text("[MASKED:SHOP_PASSWORD]")
+            # nothing that is typed there goes anywhere
+            await tab.click(".xterm-screen")
+            await tab.keyboard.type("rm -rf /")
+            await expect(shown).not_to_contain_text("rm -rf")
+        else:
+            await expect(tab.locator(".xterm")).to_have_count(0)
+
+
+async def test_a_page_without_xterm_shows_rows(
+    stage: PageStage, browser: Browser, server: Tmux
+) -> None:
+    context = await browser.new_context(viewport={"width": 1440, "height": 900})
+    tab = await context.new_page()
+    complaints = Complaints(tab)
+    await tab.route("**/xterm.mjs", lambda route: route.abort())
+    panes = real_panes(stage, server)
+    async with stage.page_server() as page:
+        session = await is_printing(stage, server, panes)
+        await tab.goto(await page.address(session.id))
+        async with tab.expect_event("requestfailed"):
+            await tab.click(".tabs >> text=Panes")
+        await expect(tab.locator("#pane pre")).to_contain_text("that is all")
+        await expect(tab.locator("#pane pre")).to_have_css("opacity", "1")
+        assert not [told for told in complaints.told if "ERR_FAILED" not in told]
+        await context.close()
