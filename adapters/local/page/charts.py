@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 
@@ -29,8 +29,11 @@ class Item:
     state: str
     """The class of its colour: done, work, need, fail, wait."""
     says: str
+    """Its state in words."""
     needs: tuple[str, ...] = ()
     """Ids of other tasks."""
+    time: str = ""
+    """Since when it is so."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +150,8 @@ class Stretch:
     start: datetime
     end: datetime
     says: str
+    more: str = ""
+    """What follows those words: how long it took, which tests failed."""
 
 
 @dataclass(frozen=True)
@@ -155,8 +160,9 @@ class Bar:
     x: float
     width: float
     says: str
-    label: str
-    """What of it can be read inside the bar."""
+    more: str
+    room: int
+    """How many letters can be read inside the bar."""
 
 
 @dataclass(frozen=True)
@@ -237,9 +243,7 @@ class _Scale:
     def bar(self, stretch: Stretch) -> Bar:
         x = self.x(stretch.start)
         width = max(3.0, self.x(stretch.end) - x)
-        letters = int((width - 12) / 6.6)
-        label = stretch.says if len(stretch.says) <= letters else stretch.says.partition(" ")[0]
-        return Bar(stretch.kind, x, width, stretch.says, label if len(label) <= letters else "")
+        return Bar(stretch.kind, x, width, stretch.says, stretch.more, int((width - 12) / 6.6))
 
     def ticks(self) -> Iterator[Mark]:
         if not self._from:
@@ -303,10 +307,7 @@ def across(
 def without_overlap(stretches: Sequence[Stretch]) -> list[Stretch]:
     """Return the stretches of one task in order, each cut where the next one begins."""
     ordered = sorted(stretches, key=lambda one: one.start)
-    cut_ones = [
-        Stretch(one.kind, one.start, min(one.end, after.start), one.says)
-        for one, after in pairwise(ordered)
-    ]
+    cut_ones = [replace(one, end=min(one.end, after.start)) for one, after in pairwise(ordered)]
     return [*cut_ones, *ordered[-1:]]
 
 

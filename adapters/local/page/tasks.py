@@ -81,14 +81,15 @@ async def tasks(parts: PageParts, session: Session, query: dict[str, str]) -> Co
 
 
 def item_of(task: Task, now: datetime) -> Item:
-    state, says = _STATES.get(task.state, ""), _WORDS.get(task.state, state_as_words(task.state))
+    state = _STATES.get(task.state, "")
+    says, time = _WORDS.get(task.state, state_as_words(task.state).lower()), ""
     run = task.run
     if task.state is TaskState.RUNNING and run and run.alive:
         if run.state is RunState.WAITING_INPUT or run.dialog:
             state, says = "need", "asks you"
         else:
-            says = f"at work {_minutes(now - run.started_at)}"
-    return Item(task.id, task.key, task.name, state, says.lower(), task.dependencies)
+            time = _minutes(now - run.started_at)
+    return Item(task.id, task.key, task.name, state, says, task.dependencies, time)
 
 
 def _minutes(time: timedelta) -> str:
@@ -106,11 +107,11 @@ def _runs(task: Task, now: datetime) -> Iterator[Stretch]:
         end = run.ended_at or now
         time = _minutes(end - run.started_at)
         if run.alive:
-            yield Stretch("work", run.started_at, end, f"agent at work {time}")
+            yield Stretch("work", run.started_at, end, "agent at work", time)
         elif run.outcome is Outcome.FINISHED:
-            yield Stretch("done", run.started_at, end, f"agent {time}")
+            yield Stretch("done", run.started_at, end, "agent", time)
         else:
-            yield Stretch("fail", run.started_at, end, f"agent {_how_it_ended(run)}, {time}")
+            yield Stretch("fail", run.started_at, end, f"agent {_how_it_ended(run)}", time)
 
 
 def _how_it_ended(run: Run) -> str:
@@ -120,9 +121,8 @@ def _how_it_ended(run: Run) -> str:
 def _checks(task: Task) -> Iterator[Stretch]:
     for check in task.checks:
         kind = "check" if check.passed else "fail"
-        yield Stretch(
-            kind, check.at - timedelta(seconds=check.seconds), check.at, f"tests {check.result}"
-        )
+        begun = check.at - timedelta(seconds=check.seconds)
+        yield Stretch(kind, begun, check.at, "tests", check.result)
 
 
 def _wait(task: Task, now: datetime) -> Iterator[Stretch]:
@@ -130,7 +130,7 @@ def _wait(task: Task, now: datetime) -> Iterator[Stretch]:
     asks = run is not None and run.alive and run.state is RunState.WAITING_INPUT
     if task.idle_since and (asks or task.state is TaskState.BLOCKED):
         time = _minutes(now - task.idle_since)
-        yield Stretch("need", task.idle_since, now, f"asks, {time}" if asks else f"waits {time}")
+        yield Stretch("need", task.idle_since, now, "asks you" if asks else "waits for you", time)
 
 
 class News(NamedTuple):

@@ -45,7 +45,7 @@ def test_a_graph_that_cannot_be_ordered_is_drawn_without_what_does_not_fit(
 
 
 def test_a_timeline_keeps_the_order_and_proportions_of_what_happened() -> None:
-    first = Stretch("done", NOON, minutes(10), "agent 10 min")
+    first = Stretch("done", NOON, minutes(10), "agent", "10 min")
     second = Stretch("check", minutes(10), minutes(11), "tests passed")
     drawn = timeline([(item("a"), [first, second])], minutes(12), over=False)
     one, two = drawn.lines[0].bars
@@ -59,9 +59,9 @@ def test_a_timeline_keeps_the_order_and_proportions_of_what_happened() -> None:
 
 
 def test_hours_in_which_nothing_happened_are_folded() -> None:
-    early = Stretch("done", NOON, minutes(10), "agent 10 min")
-    late = Stretch("work", minutes(610), minutes(620), "agent at work 10 min")
-    waits = Stretch("need", minutes(10), minutes(610), "waits 10 h 00 min")
+    early = Stretch("done", NOON, minutes(10), "agent", "10 min")
+    late = Stretch("work", minutes(610), minutes(620), "agent at work")
+    waits = Stretch("need", minutes(10), minutes(610), "waits for you", "10 h 00 min")
     drawn = timeline([(item("a"), [early, waits, late])], minutes(620), over=False)
     first, between, last = drawn.lines[0].bars
     assert first.width == pytest.approx(last.width)
