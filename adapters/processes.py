@@ -179,8 +179,10 @@ async def running(
     finally:
         if starting.exception() is None:
             transport, program = starting.result()
-            await run_uninterrupted(program.end(grace))
-            transport.close()
+            try:
+                await run_uninterrupted(program.end(grace))
+            finally:  # also when it is cancelled while it ends
+                transport.close()
 
 
 class RunningProgram(asyncio.SubprocessProtocol):

@@ -112,22 +112,12 @@ def _archive_command(chosen: argparse.Namespace) -> Coroutine[None, None, int | 
 
 def _trial_command(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:
     if chosen.command == "eval":
+        from dataclasses import fields
+
         from bot.cli import evaluate
 
-        return evaluate.run(
-            evaluate.EvalOptions(
-                suite=chosen.suite,
-                repository=chosen.repository,
-                parts=chosen.parts,
-                cases=chosen.cases,
-                most=chosen.most,
-                yes=chosen.yes,
-                as_json=chosen.as_json,
-                answers=chosen.answers,
-                replay=chosen.replay,
-                compare=chosen.compare,
-            )
-        )
+        names = [field.name for field in fields(evaluate.EvalOptions)]
+        return evaluate.run(evaluate.EvalOptions(**{one: getattr(chosen, one) for one in names}))
     from bot.cli import context
 
     return context.run(

@@ -17,14 +17,15 @@ from pydantic import ValidationError
 
 from adapters.git import GitRepository
 from bot.cli.context import folder
-from bot.cli.models import ChosenLlm, model_for
+from bot.cli.models import ChosenLlm, model_for, what_is_missing
 from bot.cli.process import secrets_in
 from bot.cli.read_settings import read_settings
 from bot.cli.recordings import RecordedLlm, RecordedRun
 from bot.core.console import ExitCode
 from bot.core.errors import Refused, SettingsError, Unavailable
-from bot.core.llm import ModelRole, context_tokens, estimate_tokens
+from bot.core.llm import AI_SETTINGS_REQUIRED, ModelRole, context_tokens, estimate_tokens
 from bot.core.masking import LearningMasker
+from bot.core.text import sentences
 from bot.core.trials import Difference, SavedRun, TrialResult, differences, summary
 from bot.settings import Settings
 from bot.steps.suite_trials import PLAN, QUESTIONS, SUITES, SuiteTrials, load_suite
@@ -91,17 +92,20 @@ async def run(options: EvalOptions) -> int:
             trials = await _suite_trials(options, parts, llm, Path(place), masker)
         else:
             trials = await _history_trials(options, parts, llm, current, masker)
-        if not (options.replay or _agreed(trials, llm, yes=options.yes)):
-            return ExitCode.ERROR
+        if any(one.calls for one in trials) and not options.replay:
+            if missing := what_is_missing(current):
+                raise Refused(AI_SETTINGS_REQUIRED, missing)
+            if not _agreed(trials, llm, yes=options.yes):
+                return ExitCode.ERROR
         results = await _tried(trials, llm)
-    models = tuple(dict.fromkeys(llm.run.models.values()))
     now = SavedRun(
-        suite=options.suite, models=models, parts=summary(results), results=tuple(results)
+        suite=options.suite, models=llm.run.names, parts=summary(results), results=tuple(results)
     )
-    then = saved[0][1] if saved else None
-    random_ = random.Random(0)  # noqa: S311 - the same intervals each time
+    chance = random.Random(0)  # noqa: S311 - the same intervals each time
     changed = differences(
-        then.results if then else (), results, lambda some: random_.choices(some, k=len(some))
+        saved[0][1].results if saved else (),
+        results,
+        lambda some: chance.choices(some, k=len(some)),
     )
     shown = now.model_dump_json(indent=2) if options.as_json else _table(now)
     sys.stdout.write(masker.mask(shown) + "\n")
@@ -241,11 +245,9 @@ def _trial(
 
 def _agreed(trials: Sequence[Trial], llm: RecordedLlm, *, yes: bool) -> bool:
     """Say what it will cost, and ask."""
-    calls = sum(one.calls for one in trials)
-    if not calls:
-        return True
-    cases, tokens = len({one.case for one in trials}), sum(one.tokens for one in trials)
-    told = f"About {calls} questions to {' and '.join(dict.fromkeys(llm.run.models.values()))}, {tokens:,} tokens in {cases} cases."
+    calls, tokens = sum(one.calls for one in trials), sum(one.tokens for one in trials)
+    cases, models = len({one.case for one in trials}), " and ".join(llm.run.names)
+    told = f"About {calls} questions to {models}, {tokens:,} tokens in {cases} cases."
     kept = f" {llm.kept} answers are in {llm.path}; those cost nothing." if llm.kept else ""
     sys.stderr.write(told + kept + "\n")
     if yes:
@@ -258,25 +260,24 @@ def _agreed(trials: Sequence[Trial], llm: RecordedLlm, *, yes: bool) -> bool:
 
 
 async def _tried(trials: Sequence[Trial], llm: RecordedLlm) -> list[TrialResult]:
-    """Return what came of every case. One that the model did not answer is counted by itself.
-
-    Raises Refused if no case can be tried, as without a model.
-    """
+    """Return what came of every case. One that the model did not answer is counted by itself."""
     free, done, missed = asyncio.Semaphore(AT_ONCE), 0, 0
 
     async def try_(trial: Trial) -> list[TrialResult]:
         nonlocal done, missed
         async with free:
+            told, found = "", list[TrialResult]()
             try:
-                found, missed = (await trial.run(), 0) if missed < GIVEN_UP else ([], missed)
-                why = f"{GIVEN_UP} before it were not answered"
+                if missed < GIVEN_UP or not trial.calls:
+                    found, missed = await trial.run(), 0
             except Unavailable as error:
-                found, missed, why = [], missed + 1, str(error)
+                missed, told = missed + 1, sentences(error.reason, error.remedy)
             if not found:
-                part = f"{trial.part}, {NOT_ANSWERED}"
-                found = [TrialResult(part=part, case=trial.case, score=0.0, told=why)]
+                part, told = f"{trial.part}, {NOT_ANSWERED}", told or "the model is away"
+                found = [TrialResult(part=part, case=trial.case, score=0.0, told=told)]
             done += 1
-            sys.stderr.write(f"{done} of {len(trials)}: {trial.part}, {trial.case}\n")
+            said = f"{done} of {len(trials)}: {found[0].part if told else trial.part}, {trial.case}"
+            sys.stderr.write(f"{said}{': ' if told else ''}{told}\n")
             return found
 
     try:

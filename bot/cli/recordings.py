@@ -31,6 +31,10 @@ class RecordedRun(Fact):
     models: dict[ModelRole, str] = Field(default_factory=dict[ModelRole, str])
     windows: dict[ModelRole, int] = Field(default_factory=dict[ModelRole, int])
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.models.values()))
+
 
 class RecordedAnswer(Fact):
     question: str
@@ -93,7 +97,7 @@ class RecordedLlm:
         if self._llm is None:
             raise Refused(
                 f"{self.path} does not hold the answer to a question of this run",
-                "It was stopped early, or recorded with other options or by another version. Run without --replay, with "
+                "It was stopped early, or recorded with other options, commits or prompts. Run without --replay, with "
                 f"--answers {self.path}: what it holds is taken from there, and only the rest is asked.",
             )
         if self._most and self.spent >= self._most:

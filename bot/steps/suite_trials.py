@@ -92,14 +92,7 @@ class SuiteTrials:
         case, session = self.case(request), await self._session(request)
         session.request.unattended = True  # it was asked enough
         _decide(session, request)
-        written: dict[DocumentKind, WrittenDocument] = {}
-        usage = Usage()
-        for kind in DocumentKind:
-            looker = self.trials.looker(self.commit)
-            one, cost = await draft_document(self.trials.llm, session, kind, DAY.date(), looker)
-            written[kind], usage = one, usage + cost
-            document = Document(kind=kind, revision=1, text=one.text, sha256=sha256(one.text))
-            session.plan.documents = (*session.plan.documents, document)
+        written, usage = await self._documents(session)
         spec, tasks = written[DocumentKind.SPEC].text, written[DocumentKind.TASKS].drafts
         # the bot itself has put the decisions there
         own = [one.body for one in sections(spec) if one.title != "Clarifications"]
@@ -110,21 +103,25 @@ class SuiteTrials:
         missed = [one for one in request.must if one not in covered(request.must, texts)]
         named = [path for task in tasks for path in task.files]
         cited, wrong = await self._citations(texts[:2], tasks)
-        valid = 1 - len(invalid) / len(written)
         complete = float(not issues and DocumentKind.TASKS.file not in invalid)
-        covering = 1 - len(missed) / len(request.must)
         scores = {
-            "valid": (valid, ", ".join(invalid)),
-            "complete": (complete, "; ".join(issues)),
-            "covering": (covering, "; ".join(one.about for one in missed)),
-            "files": (recall(named, case.touched), ", ".join(named)),
-            "cited": (1 - len(wrong) / cited if cited else 0.0, "; ".join(wrong)),
+            "valid": (1 - len(invalid) / len(written), invalid),
+            "complete": (complete, issues),
+            "covering": (1 - len(missed) / len(request.must), [one.about for one in missed]),
+            "files": (recall(named, case.touched), named),
+            "cited": (1 - len(wrong) / cited if cited else 0.0, wrong),
         }
+        # what it has cost is told once
         results = [
-            result(f"{PLAN}, {name}", case.id, score, Usage(), told[:500])
+            result(
+                f"{PLAN}, {name}",
+                case.id,
+                score,
+                usage if name == "valid" else Usage(),
+                "; ".join(told),
+            )
             for name, (score, told) in scores.items()
         ]
-        results[0] = result(results[0].part, case.id, valid, usage, results[0].told)
         return [*results, _language(PLAN, request, case, "\n".join(texts))]
 
     async def judge(self, request: SuiteRequest) -> list[TrialResult]:
@@ -161,6 +158,19 @@ class SuiteTrials:
         place = Workspace(branch="agent/spec-001", path="", created_at=DAY)
         session.plan.spec = Spec(id="001", workspace=place)
         return session
+
+    async def _documents(
+        self, session: Session
+    ) -> tuple[dict[DocumentKind, WrittenDocument], Usage]:
+        written: dict[DocumentKind, WrittenDocument] = {}
+        usage = Usage()
+        for kind in DocumentKind:
+            looker = self.trials.looker(self.commit)
+            one, cost = await draft_document(self.trials.llm, session, kind, DAY.date(), looker)
+            written[kind], usage = one, usage + cost
+            document = Document(kind=kind, revision=1, text=one.text, sha256=sha256(one.text))
+            session.plan.documents = (*session.plan.documents, document)
+        return written, usage
 
     async def _citations(
         self, documents: list[str], tasks: tuple[TaskDraft, ...]

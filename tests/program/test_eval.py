@@ -15,11 +15,13 @@ from typing import Any, cast
 import pytest
 
 from bot.cli.evaluate import AT_ONCE, WORSE, EvalOptions, run
+from bot.cli.recordings import TRIES, RecordedLlm
 from bot.core.console import ExitCode
-from bot.core.errors import Refused, SettingsError
+from bot.core.errors import Refused, SettingsError, Unavailable
 from bot.core.suites import patch_of
 from bot.steps.suite_trials import load_suite
-from tests.fakes.llm_server import LlmServer, Talk, fails, says
+from tests.fakes.llm import ScriptedLlm
+from tests.fakes.llm_server import LlmServer, Talk, says
 from tests.program.environment import Given, given_by
 
 ANSWERS = tomllib.loads(Path(__file__).with_name("played_answers.toml").read_text("utf-8"))
@@ -73,7 +75,7 @@ class Played:
     async def behave(self, talk: Talk) -> None:
         if len(self.asked) >= self.breaks_after:
             self.enough.set()
-            await fails(400, message="no more")(talk)
+            await talk.useless()
             return
         system, data, *_ = talk.asked.texts
         name = system.split()[1]
@@ -281,6 +283,41 @@ async def test_no_more_is_spent_than_was_allowed(
     assert "not answered" in capsys.readouterr().out
     assert await run(options(parts="judge")) == ExitCode.COMPLETE
     assert len(played.asked) == 12
+
+
+async def test_an_endpoint_that_is_away_is_waited_for_once(tmp_path: Path) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    busy = Unavailable("busy", retry_after=7)
+    model = ScriptedLlm(
+        [busy, busy, "yes", *[busy] * TRIES, busy, Unavailable("no", "", 900), "no"]
+    )
+    llm = RecordedLlm(tmp_path / "answers.jsonl", model, sleep=sleep)
+
+    async def ask(data: str) -> str:
+        return (await llm.complete("system", data, schema=None)).text
+
+    assert (await ask("a"), slept) == ("yes", [7, 7])
+    for question in "bcd":
+        with pytest.raises(Unavailable):
+            await ask(question)
+    assert slept == [7] * (2 + TRIES - 1)
+    assert (await ask("e"), await ask("a")) == ("no", "yes")
+    assert (llm.new, llm.reused) == (2, 1)
+
+
+async def test_without_a_model_it_is_said_what_is_missing(
+    played: Played, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("OPENAI_MODEL")
+    with pytest.raises(Refused, match="AI settings are required") as missing:
+        await run(options())
+    assert "OPENAI_MODEL" in missing.value.remedy
+    assert await run(options(parts="find")) == ExitCode.COMPLETE
+    assert told(capsys)["parts"].keys() == {"find, first 3", "find, first 5"}
 
 
 async def test_nothing_is_asked_before_somebody_agrees(
