@@ -233,7 +233,9 @@ async def test_what_was_answered_before_an_interruption_is_not_asked_again(
         torn.write('{"answer": {"question": "12')
     played.breaks_after = 10_000
     await run(options())
-    assert (scores(told(capsys)), len(played.asked)) == (whole, everything)
+    assert scores(told(capsys)) == whole
+    # answers that were on their way when it was interrupted
+    assert everything <= len(played.asked) < everything + AT_ONCE
     await run(options(replay=str(played.recording)))
     assert scores(told(capsys)) == whole
 
