@@ -178,11 +178,8 @@ async def running(
         yield program
     finally:
         if starting.exception() is None:
-            transport, program = starting.result()
-            try:
-                await run_uninterrupted(program.end(grace))
-            finally:  # also when it is cancelled while it ends
-                transport.close()
+            _, program = starting.result()
+            await run_uninterrupted(program.end(grace))
 
 
 class RunningProgram(asyncio.SubprocessProtocol):
@@ -217,7 +214,14 @@ class RunningProgram(asyncio.SubprocessProtocol):
                 await self._silent.wait()
 
     async def end(self, grace: float) -> None:
-        """End the program with all its descendants."""
+        """End the program with all its descendants, and close its pipes."""
+        try:
+            await self._end(grace)
+        finally:
+            if self._transport:
+                self._transport.close()
+
+    async def _end(self, grace: float) -> None:
         if self._exited.is_set():
             await self.read_rest()
             if end_group(self.pid, signal.SIGKILL):
