@@ -146,6 +146,9 @@ FILES = [
     _file("shop/basket.py", "Basket", "total"),
     _file("shop/mail.py", "send_mail"),
     _file("admin/discount_report.py", "render"),
+    _file("lights/wiz/number.py", "setup"),
+    _file("shop/refund.py"),
+    _file("shop/refund_report_mailer.py"),
     *(_file(f"lib/other{n}.py", f"thing{n}") for n in range(40)),
 ]
 RANKS = {
@@ -154,6 +157,8 @@ RANKS = {
     "send_mail raises for an empty address": "shop/mail.py",
     "render the discount report as a table": "admin/discount_report.py",
     "Look at lib/other7.py": "lib/other7.py",
+    "WiZ lamps with two heads": "lights/wiz/number.py",
+    "A refund is paid twice": "shop/refund.py",
 }
 
 

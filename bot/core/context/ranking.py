@@ -10,8 +10,12 @@ from typing import NamedTuple
 
 from bot.core.context.words import compounds, paths_in, query_weights, spoken, words
 
-PATH, FOLDER, NAMES = 12.0, 9.0, 5.0
+PATH, FOLDER, NAMES = 16.0, 9.0, 3.0
 """The weight of a word in the file's name, in its folders, and in the names it defines."""
+NOT_MEANT = 0.5
+"""The share of a file's name that does not count if none of its words is meant: `refund.py` is closer to a refund than
+`refund_report_mailer.py`.
+"""
 SATURATION = 8.0
 LENGTH = 0.4
 """How much a long list of names lowers the weight of each name."""
@@ -105,6 +109,8 @@ def _path_matches(
     """
     found: dict[str, dict[int, tuple[float, str]]] = {word: {} for word in weights}
     split: dict[str, list[str]] = {}
+    worth: dict[str, float] = {}
+    """By part of a path: what the matching words count if they are all of its words, or some."""
     for at, file in enumerate(files):
         folder, _, name = file.path.rpartition("/")
         base = name.partition(".")[0] or name
@@ -112,10 +118,13 @@ def _path_matches(
             base = f"{folder.rpartition('/')[2]} {base}"
         for part in (folder, base):
             if part not in split:
-                split[part] = [word for word in words(part) if word in weights]
+                every = words(part)
+                split[part] = [word for word in every if word in weights]
+                meant = len(split[part]) / max(1, len(every))
+                worth[part] = 1 - NOT_MEANT * (1 - meant)
         for word in split[base]:
             count = found[word].get(at, (0.0, ""))[0]
-            found[word][at] = (count + PATH, "name")
+            found[word][at] = (count + PATH * worth[base], "name")
         for word in {*split[folder]}:
             count, where = found[word].get(at, (0.0, "folder"))
             found[word][at] = (count + FOLDER, where)

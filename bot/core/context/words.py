@@ -12,6 +12,7 @@ _PIECES = re.compile(
 )
 _IDEOGRAPHS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+")
+_LETTERS = re.compile(r"[A-Za-z]+")
 _QUOTED = re.compile(r"`([A-Za-z_][\w.:#-]{0,200})(?:\(\))?`")
 _NOT_IN_PATHS = re.compile(r"[^\w./-]+")
 _FILE_NAME = re.compile(r"[\w-][\w.-]*\.[A-Za-z][A-Za-z0-9]{0,5}")
@@ -57,6 +58,10 @@ def compounds(text: str) -> frozenset[str]:
 def _is_compound(name: str) -> bool:
     if "_" in name.strip("_") or (name.startswith("_") and len(name) > 1):
         return True
+    return _has_inner_capital(name)
+
+
+def _has_inner_capital(name: str) -> bool:
     inner = name[1:]
     return inner != inner.lower() and name != name.upper()
 
@@ -80,6 +85,11 @@ def query_weights(request: str) -> dict[str, float]:
             share = 0.1 if found in COMMON else 1.0
             more = weight * share * (0.7 + 0.3 * min(times, 4))
             weights[found] = weights.get(found, 0.0) + more
+    for text, weight in ((first, 2.0), (rest, 1.0)):
+        # products write their names so, and folders write them in one word: GitHub, WiZ
+        for name in _LETTERS.findall(text):
+            if len(name) <= _LONGEST_NAME and _has_inner_capital(name):
+                weights.setdefault(stem(name.lower()) or name.lower(), weight)
     return weights
 
 
