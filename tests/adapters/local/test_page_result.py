@@ -15,15 +15,6 @@ from tests.adapters.local.session_here import HERE, is_building, presses
 from tests.stories.stage import FAILED
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), needs_chromium]
-WEAKENED = """diff --git a/test_shop.py b/test_shop.py
---- a/test_shop.py
-+++ b/test_shop.py
-@@ -1,4 +1,1 @@
--def test_total():
--    assert total([1, 2]) == 3
--
- x = 1
-"""
 
 
 async def at(tab: Page, server_address: str, where: str) -> None:
@@ -70,15 +61,35 @@ async def test_each_criterion_of_a_task_has_its_verdict(stage: PageStage, tab: P
         await expect(criterion).to_be_visible()
 
 
-async def test_signs_of_tampering_and_what_is_left_are_told(stage: PageStage, tab: Page) -> None:
+async def test_signs_of_tampering_are_told_in_red(stage: PageStage, tab: Page) -> None:
+    async with stage.page_server() as server:
+        session = await is_building(stage)
+        run = session.tasks[0].run
+        assert run
+        workflow = {".github/workflows/ci.yml": "on: push\n", "shop.py": "x = 1\n"}
+        stage.worktrees.agent_commits(stage.panes.folders[run.name], workflow, "ci: quieter")
+        stage.panes.finish(run.name)
+        await stage.settle()
+        await at(tab, await server.address(), f"#/s/{session.id}/result")
+        sign = tab.locator(".looked .failed")
+        await expect(sign).to_contain_text("CI, test settings or the test runner changed")
+        await expect(sign).to_contain_text("T001 .github/workflows/ci.yml")
+        await expect(tab.locator("h2", has_text="Looked for and not found")).to_have_count(0)
+        await expect(tab.locator(".ask")).to_contain_text(".github/workflows/ci.yml")
+
+
+async def test_what_is_left_of_a_stopped_session_says_why(stage: PageStage, tab: Page) -> None:
     stage.commands.answer(FAILED)
     async with stage.page_server() as server:
         session = await is_building(stage)
-        await stage.agents_work(rounds=6)
-        await presses(stage, Verb.STOP)
+        await stage.agents_work()
         await at(tab, await server.address(), f"#/s/{session.id}/result")
         await expect(tab.locator(".sum .fail")).to_contain_text("failed with 1")
-        await expect(tab.locator(".looked li").first).to_contain_text("Tests deleted")
+        await presses(stage, Verb.STOP)
+        await presses(stage, Verb.DISCARD)
+        assert stage.session(HERE).status is Status.DISCARDED
+        left = tab.locator("section", has=tab.locator("#h-left"))
+        await expect(left).to_contain_text("T003 Checkout: Cancelled")
 
 
 async def test_a_result_prints_as_a_report(stage: PageStage, tab: Page) -> None:

@@ -89,6 +89,24 @@ async def test_an_agents_question_is_answered_beside_its_task(stage: PageStage, 
         assert [said[:2] for said in stage.panes.answered] == [(run.name, "Run make bench?")]
 
 
+async def test_what_is_typed_at_a_pane_presses_nothing(stage: PageStage, tab: Page) -> None:
+    async with stage.page_server() as server:
+        session = await is_building(stage)
+        options = (DialogOption(id="1", label="Yes", keys=("1",)),)
+        run = session.tasks[0].run
+        assert run
+        dialog = Dialog(id="d", kind=DialogKind.MENU, title="Run make bench?", options=options)
+        stage.panes.asks(run.name, dialog)
+        await at(tab, await server.address(), f"#/s/{session.id}/tasks")
+        await expect(tab.locator(".ask .btn").first).to_be_visible()
+        await tab.click("#pane pre")
+        await tab.keyboard.type("1\na\n")
+        await expect(tab.locator("#pane pre")).to_be_focused()
+        assert stage.panes.answered == []
+        await tab.keyboard.press("f")
+        await expect(tab.locator("#pane")).to_have_css("position", "fixed")
+
+
 async def test_more_tasks_than_can_be_drawn_are_listed(stage: PageStage, tab: Page) -> None:
     stage.drafts = [draft(f"T{number:03d}", f"Step {number}") for number in range(1, 62)]
     async with stage.page_server() as server:

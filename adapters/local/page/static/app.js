@@ -282,7 +282,8 @@ function move(step, among = items()) {
 let gone = 0
 const places = { b: '#/', i: '#/inbox', t: '#/intents', r: '#/branches', h: '#/history', d: '#/doctor' }
 document.addEventListener('keydown', (e) => {
-  const field = e.target.closest('input, textarea, select, [contenteditable]')
+  // a pane is no place to type, but whoever tries must not press buttons by it
+  const field = e.target.closest('input, textarea, select, [contenteditable], .screen')
   if ((e.ctrlKey || e.metaKey) && e.key === 'Enter' && field?.form) {
     e.preventDefault()
     field.form.requestSubmit()

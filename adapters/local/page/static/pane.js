@@ -69,8 +69,10 @@ document.addEventListener('click', async (e) => {
   }
 })
 document.addEventListener('keydown', (e) => {
-  if (e.key !== 'Escape' || !whole || document.querySelector('dialog[open]')) return
-  whole = false
+  const leaves = e.key === 'Escape' && whole && !document.querySelector('dialog[open]')
+  const turns = e.key === 'f' && e.target.closest('.screen') && !e.ctrlKey && !e.metaKey && !e.altKey
+  if (!leaves && !turns) return
+  whole = !whole
   dress()
 })
 
@@ -124,6 +126,7 @@ async function open(box) {
   })
   made.open(host)
   made.textarea?.setAttribute('tabindex', '-1')
+  made.attachCustomKeyEventHandler(() => false)
   terminal = { box, host, made }
   write()
 }
