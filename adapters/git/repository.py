@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from adapters.files import read_regular_file
 from adapters.git.cases import history_cases, make_repository
-from adapters.git.commits import STATUS_LIMIT, Branches, Commits, last_changed, readable
+from adapters.git.commits import STATUS_LIMIT, Branches, Commits, Patches, last_changed, readable
 from adapters.git.context import INDEX_FILE, find_context
 from adapters.git.errors import recognised_error, unreadable_repository
 from adapters.git.layout import (
@@ -196,6 +196,12 @@ class GitRepository:
 
     async def branch_patch(self, path: str, name: str, limit: int) -> str:
         return await self._branches.patch(await self._main_checkout(path), name, limit)
+
+    async def patch(self, path: str, since: str, until: str, limit: int) -> str:
+        main = main_checkout(path)
+        await self._trust.check(main)
+        older, newer = [await self._commits.commit(main, one) for one in (since, until)]
+        return await Patches(self._git).patch(main, older, newer, limit)
 
     async def tip(self, path: str, branch: str) -> str:
         main = main_checkout(path)

@@ -20,6 +20,7 @@ from adapters.local.handshake import ask_bot
 from adapters.local.page.data import Changed
 from bot import settings
 from bot.cli.assemble import AssemblyOptions
+from bot.cli.page_changes import ChangesReader
 from bot.cli.process import local_person, say, secrets_in
 from bot.cli.read_settings import read_settings
 from bot.core.actions import Show
@@ -54,6 +55,7 @@ class BotPage:
         self.mask = desk.world.masker.mask
         self.repository = desk.world.rules.repository
         self.example = example
+        self.changes = ChangesReader(desk.world).changes
         self._history: dict[str, tuple[datetime, Session]] = {}
         self._checks: list[Mapping[str, object]] = []
         self._checking: asyncio.Task[None] | None = None

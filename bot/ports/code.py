@@ -93,6 +93,10 @@ class Repository(Protocol):
         """Return what a branch changed since its merge base with the base branch, at most `limit` characters."""
         ...
 
+    async def patch(self, path: str, since: str, until: str, limit: int) -> str:
+        """Return the patch from one commit to another, at most `limit` characters. Refused: one of them is gone."""
+        ...
+
     async def tip(self, path: str, branch: str) -> str:
         """Return the head commit of a local branch. Refused: there is no such branch."""
         ...

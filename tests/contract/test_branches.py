@@ -56,6 +56,17 @@ async def test_a_branch_tells_what_it_brings_and_what_would_go_with_it(world: Wo
     assert "new.py" in await world.repository.branch_patch(world.path, "feature/a", 1_000)
 
 
+async def test_a_patch_shows_what_lies_between_two_commits(world: World) -> None:
+    base, tip = world.tip("main") or "", await with_work(world)
+    patch = await world.repository.patch(world.path, base, tip, 1_000)
+    assert "diff --git a/new.py b/new.py\nnew file mode 100644\n" in patch
+    assert "+++ b/new.py\n@@ -0,0 +1 @@\n+new = 1\n" in patch
+    assert await world.repository.patch(world.path, tip, tip, 1_000) == ""
+    assert await world.repository.patch(world.path, base, tip, 10) == patch[:10]
+    with pytest.raises(Refused, match="there is no commit"):
+        await world.repository.patch(world.path, base, "0" * 40, 1_000)
+
+
 async def test_what_another_branch_has_would_not_be_lost(world: World) -> None:
     tip = await with_work(world)
     world.person_creates("copy", tip)

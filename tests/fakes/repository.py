@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -231,6 +232,15 @@ class FakeRepository:
         found = await self.branch_details(path, name)
         return "".join(f"+++ b/{file.path}\n+new\n" for file in found.files)[:limit]
 
+    async def patch(self, path: str, since: str, until: str, limit: int) -> str:
+        await self._asked(path)
+        for name in (since, until):
+            if name not in self.commits:
+                raise Refused(f"there is no commit {name!r} in the repository")
+        before, now = self.commits[since].files, self.commits[until].files
+        changed = sorted(n for n in {*before, *now} if now.get(n) != before.get(n))
+        return "".join(git_patch(n, before.get(n), now.get(n)) for n in changed)[:limit]
+
     async def tip(self, path: str, branch: str) -> str:
         await self._asked(path)
         if branch not in self.heads:
@@ -323,3 +333,15 @@ class FakeRepository:
 
 def _mark(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def git_patch(name: str, before: str | None, now: str | None) -> str:
+    """What git shows of a file that was changed, made or removed."""
+    old, new = ((text or "").splitlines() for text in (before, now))
+    kind = "new" if before is None else "deleted" if now is None else ""
+    modes = [f"{kind} file mode 100644"] if kind else []
+    heads = ["--- /dev/null" if before is None else f"--- a/{name}"]
+    heads += ["+++ /dev/null" if now is None else f"+++ b/{name}"]
+    hunks = [*difflib.unified_diff(old, new, lineterm="")][2:]
+    lines = [f"diff --git a/{name} b/{name}", *modes, *(heads if hunks else ()), *hunks]
+    return "".join(f"{line}\n" for line in lines)

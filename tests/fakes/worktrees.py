@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import itertools
 from collections.abc import Collection, Iterable, Mapping
 
@@ -11,7 +10,7 @@ from adapters.git.layout import LOCK_FILES
 from bot.core.errors import Lost, PortError, Refused
 from bot.core.git import Collision, Commit, Merged, Removal, Work
 from tests.fakes.histories import clashes, commit_of, is_named, matches, unmerged
-from tests.fakes.repository import FakeRepository
+from tests.fakes.repository import FakeRepository, git_patch
 from tests.fakes.worktree import FakeWorktree
 
 
@@ -334,15 +333,3 @@ def _branch(there: FakeRepository, name: str) -> str:
     if name not in there.heads:
         raise Refused(f"there is no branch {name} in the repository")
     return there.heads[name]
-
-
-def git_patch(name: str, before: str | None, now: str | None) -> str:
-    """What git shows of a file that was changed, made or removed."""
-    old, new = ((text or "").splitlines() for text in (before, now))
-    kind = "new" if before is None else "deleted" if now is None else ""
-    modes = [f"{kind} file mode 100644"] if kind else []
-    heads = ["--- /dev/null" if before is None else f"--- a/{name}"]
-    heads += ["+++ /dev/null" if now is None else f"+++ b/{name}"]
-    hunks = [*difflib.unified_diff(old, new, lineterm="")][2:]
-    lines = [f"diff --git a/{name} b/{name}", *modes, *(heads if hunks else ()), *hunks]
-    return "".join(f"{line}\n" for line in lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
@@ -19,6 +20,23 @@ from bot.ports import IndexedSession
 
 Changed = Callable[[str], None]
 """Called with the id of the session that has changed."""
+
+
+@dataclass(frozen=True)
+class ChangedPart:
+    """What was changed on one branch, or as a whole once it is merged. Secrets are masked."""
+
+    tasks: tuple[str, ...]
+    """The keys of the tasks that worked on the branch; empty for the merged whole."""
+    since: str
+    until: str
+    patch: str = ""
+    cut: bool = False
+    """There is more than could be read."""
+    uncommitted: tuple[str, ...] = ()
+    """Files in the worktree that nobody has committed yet."""
+    problem: str = ""
+    """Why it cannot be read."""
 
 
 class PageData(Protocol):
@@ -77,6 +95,10 @@ class PageData(Protocol):
 
     async def logs(self, session_id: str) -> tuple[TaskLog, ...]:
         """Return the logs of the session's tasks."""
+        ...
+
+    async def changes(self, session: Session, task: str) -> tuple[ChangedPart, ...]:
+        """Return what the session has changed since its base, or one task with this key. Asks git: it may take a while."""
         ...
 
     def mask(self, text: str) -> str:

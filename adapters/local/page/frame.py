@@ -32,6 +32,7 @@ TABS = (
     ("plan", "Plan"),
     ("tasks", "Tasks"),
     ("panes", "Panes"),
+    ("changes", "Changes"),
     ("result", "Result"),
     ("log", "Log"),
 )

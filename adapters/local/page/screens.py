@@ -9,6 +9,8 @@ from adapters.local.chat import PLATFORM
 from adapters.local.page import lists
 from adapters.local.page.board import board
 from adapters.local.page.buttons import Button
+from adapters.local.page.changes import Changes
+from adapters.local.page.data import Changed
 from adapters.local.page.frame import LISTS, Context, PageParts, choices_on
 from adapters.local.page.log import log
 from adapters.local.page.panes import follow, panes
@@ -27,8 +29,12 @@ Query = dict[str, str]
 
 
 class Screens:
-    def __init__(self, parts: PageParts) -> None:
+    def __init__(self, parts: PageParts, changed: Changed) -> None:
         self._parts = parts
+        self._changes = Changes(parts, changed)
+
+    async def close(self) -> None:
+        await self._changes.close()
 
     async def at(self, path: str, query: Query) -> Found | None:
         """Return the screen at this path, or `None` if there is none."""
@@ -81,6 +87,8 @@ class Screens:
                 shown = await tasks(self._parts, session, query)
             case "panes":
                 shown = await panes(self._parts, session, query)
+            case "changes":
+                shown = await self._changes.screen(session, query)
             case "result":
                 shown = result(self._parts, session)
             case "log":

@@ -96,7 +96,7 @@ class PageServer:
         self._buttons = Buttons()
         self._answers: dict[str, tuple[Thread, Card]] = {}
         self._turned_to = ""
-        self._screens = Screens(PageParts(chat, data, self._buttons))
+        self._screens = Screens(PageParts(chat, data, self._buttons), self._hub.changed)
         self._renderer = Renderer(data.mask)
         self._runner: web.AppRunner | None = None
         self._host = ""
@@ -168,6 +168,7 @@ class PageServer:
         self._chat.leave(self)
         self._data.follow(None)
         self._hub.close_all()
+        await self._screens.close()
         await self._runner.cleanup()
         self._runner = None
 

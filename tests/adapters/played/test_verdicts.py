@@ -19,7 +19,7 @@ from bot.steps.judging import PatchReading
 from bot.steps.verify import questions
 from tests.adapters.played.conftest import replied, written
 from tests.fakes.llm import Call, ScriptedLlm
-from tests.fakes.worktrees import git_patch
+from tests.fakes.repository import git_patch
 from tests.steps.scenes import T0, check, executing, task, work
 
 FILES = ["basket/discount.py", "tests/test_discount.py"]

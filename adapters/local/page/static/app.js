@@ -273,8 +273,13 @@ function select(id) {
 }
 function move(step, among = items()) {
   if (!among.length) return
-  const at = among.findIndex((one) => one.id === selected)
-  const next = among[Math.min(among.length - 1, Math.max(0, at + (at < 0 ? Math.max(step, 0) : step)))]
+  let at = among.findIndex((one) => one.id === selected)
+  if (at < 0) {
+    // What is selected is none of these: the way leads on from where it stands.
+    const after = $(selected) ? among.findIndex((one) => $(selected).compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING) : 0
+    at = (after < 0 ? among.length : after) - (step > 0 ? 1 : 0)
+  }
+  const next = among[Math.min(among.length - 1, Math.max(0, at + step))]
   select(next.id)
   next.scrollIntoView({ block: 'nearest' })
   ;(next.querySelector('a, button') ?? next).focus({ preventScroll: true })
@@ -323,7 +328,7 @@ document.addEventListener('keydown', (e) => {
       break
     case 'n':
     case 'p':
-      move(e.key === 'n' ? 1 : -1, [...document.querySelectorAll('#view .card.need, #view [data-change]')])
+      move(e.key === 'n' ? 1 : -1, [...document.querySelectorAll('#view .card.need, #view [data-change]')].filter((one) => one.checkVisibility()))
       break
     case 'a':
       document.querySelector('#view .ask .btn.primary')?.focus()

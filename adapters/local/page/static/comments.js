@@ -5,7 +5,7 @@ import { $, current, onShown } from './app.js'
 
 const LONGEST_QUOTE = 240
 
-export function comments(kind, drawn = () => {}) {
+export function comments(kind, drawn = () => {}, leads = () => '') {
   const root = () => document.querySelector('[data-comments^="' + kind + ':"]')
   const key = () => 'comments:' + root().dataset.comments
   const all = () => (root() ? JSON.parse(sessionStorage[key()] ?? '[]') : [])
@@ -66,6 +66,7 @@ export function comments(kind, drawn = () => {}) {
       if (one.open) note.querySelector('textarea').value = one.text
     }
     note.querySelector('[data-f=where]').textContent = one.where + (old ? ' · ' + one.version : '')
+    note.querySelector('[data-f=to]').textContent ||= leads(one)
     const quote = note.querySelector('[data-f=quote]')
     quote.hidden = !old
     quote.textContent = one.quote
@@ -81,8 +82,8 @@ export function comments(kind, drawn = () => {}) {
     const id = Date.now().toString(36) + Math.random().toString(36).slice(2, 7)
     const text = line.querySelector('p, code')?.textContent.trim() ?? ''
     const quote = text.length > LONGEST_QUOTE ? text.slice(0, LONGEST_QUOTE) + ' …' : text
-    const { scope, version } = line.closest('[data-scope]').dataset
-    const at = { place, scope, version, quote, where: line.dataset.where, task: line.closest('[data-task]')?.dataset.task ?? '' }
+    const { scope, version, prefix } = line.closest('[data-scope]').dataset
+    const at = { place, scope, version, quote, where: prefix + line.dataset.where, task: line.closest('[data-task]')?.dataset.task ?? '' }
     store([...all(), { id, ...at, text: '', kept: '', open: true }])
     draw()
     write(id)
