@@ -150,9 +150,10 @@ class TmuxPanes:
         """Return what the pane shows with its colours, masked, or the end of its transcript if it is gone."""
         listed = (await self._listing.recent()).get(run_name(name))
         listed = listed or (await self._listing.refresh()).get(name)
-        if listed is None:
-            return await asyncio.to_thread(self._screens.end_of_transcript, name)
-        return await self._screens.coloured(name, listed.pane_id)
+        screen = await self._screens.coloured(name, listed.pane_id) if listed else PaneScreen()
+        if screen.live:
+            return screen
+        return await asyncio.to_thread(self._screens.end_of_transcript, name)
 
     async def paste(self, name: str, text: str) -> None:
         """Type text into the pane byte for byte once the program there is ready, then Enter."""

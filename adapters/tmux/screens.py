@@ -17,7 +17,7 @@ from adapters.tmux.screen_lines import ScreenContent
 from adapters.tmux.server import TmuxRejected, TmuxServer
 from adapters.tmux.spool import disk_errors
 from bot.core.errors import Refused
-from bot.core.screens import PaneScreen, Row, coloured_rows, row_text
+from bot.core.screens import PaneScreen, coloured_rows, row_text
 
 # The contents of panes, read through a file, because lines of a screen could be taken for tmux's own answers.
 
@@ -37,8 +37,6 @@ class PaneScreens:
         self._runs = home / "runs"
         self._mask = mask
         self._serial = itertools.count()
-        self._coloured: dict[str, tuple[str, tuple[Row, ...]]] = {}
-        """What the last captures were, and the rows made of them: a screen that has not changed costs no masking."""
 
     async def tail(self, run: str, pane_id: str, lines: int) -> str:
         return last_lines(await self._capture(run, pane_id), lines)
@@ -60,23 +58,17 @@ class PaneScreens:
         """Return the current screen with its colours, masked."""
         text = await self._capture(run, pane_id, "-e")
         try:
-            (width,) = await self._server.run(
+            (answer,) = await self._server.run(
                 "display-message", "-p", "-t", pane_id, "#{pane_width}"
             )
-        except TmuxRejected:
+            width = int(answer)
+        except (TmuxRejected, ValueError):
             return PaneScreen()  # the pane is gone
-        before = self._coloured.get(run)
-        if before is None or before[0] != text:
-            rows = coloured_rows(text, self._mask)
-            rows = tuple(
-                row for row in rows if not _DEAD_PANE_LINE.fullmatch(row_text(row).strip())
-            )
-            while rows and not rows[-1]:
-                rows = rows[:-1]
-            before = (text, rows)
-            # what is not looked at any more makes room
-            self._coloured = {**dict([*self._coloured.items()][-8:]), run: before}
-        return PaneScreen(before[1], int(width), live=True)
+        rows = coloured_rows(text, self._mask)
+        rows = tuple(row for row in rows if not _DEAD_PANE_LINE.fullmatch(row_text(row).strip()))
+        while rows and not rows[-1]:
+            rows = rows[:-1]
+        return PaneScreen(rows, width, live=True)
 
     def end_of_transcript(self, run: str) -> PaneScreen:
         path = self.transcript(run)

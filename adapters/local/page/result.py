@@ -179,8 +179,9 @@ def _tests_of(tasks: Sequence[Task]) -> str:
     check = _last_check(tasks)
     if check is None:
         return ""
-    told = _tests(check)
-    return f"{told['number']} passed" if told["number"] and check.passed else check.result
+    if not check.passed:
+        return "failed" if check.tests is None else f"{check.tests.new_failures or 1} failed"
+    return f"{_tests(check)['number']} passed".strip()
 
 
 def _verdict(one: CriterionResult | None) -> Verdict:

@@ -56,7 +56,8 @@ async def tasks(parts: PageParts, session: Session, query: dict[str, str]) -> Co
     wanted = query.get("task", "")
     chosen = next((task for task in session.tasks if wanted in (task.key, task.id)), None)
     panes = panes_of(session)
-    first = next((pane for pane in panes if pane.live), None)
+    # between two agents the last one stays in sight
+    first = panes[0] if panes and not session.over else None
     # while nobody works on it, only what was done is drawn
     resting = session.over or not any(pane.live for pane in panes)
     return {

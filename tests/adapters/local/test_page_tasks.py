@@ -59,6 +59,8 @@ async def test_a_chosen_task_is_told_in_full(stage: PageStage, tab: Page) -> Non
         await tab.keyboard.press("j")
         await tab.keyboard.press("Enter")
         await expect(chosen).to_contain_text("Do Receipt")
+        await tab.click("[aria-label='T001: agent 0 s']", force=True)
+        await expect(chosen).to_contain_text("Do Discount codes")
 
 
 async def test_failed_tests_are_red_and_their_output_is_there(stage: PageStage, tab: Page) -> None:

@@ -56,3 +56,10 @@ async def test_a_pane_that_prints_is_shown_as_it_is_now(server: Tmux) -> None:
                 continue
         seen.append(await panes.screen("run-1"))
     assert len(set(seen)) == 3
+
+
+async def test_a_pane_that_was_just_closed_is_not_live(server: Tmux) -> None:
+    panes = await server.begun(Launch(argv=("sleep", "300"), stdin="nothing"))
+    assert (await panes.screen("run-1")).live
+    await server.tmux("kill-session", "-t", "=run-1")
+    assert await panes.screen("run-1") == PaneScreen()
