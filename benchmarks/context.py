@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import resource
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor
@@ -59,6 +58,12 @@ async def look(top: Path, commits: list[str], index: Path, *, subject_only: bool
     return found
 
 
+def _most_megabytes() -> float:
+    # not `ru_maxrss`: a new process begins with that of the one that started it
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
+
 def fetched(folder: Path, name: str) -> bool:
     top = folder / name.replace("/", "+")
     if not top.exists() and "--fetch" in sys.argv:
@@ -83,7 +88,7 @@ async def _cold_and_warm(top: Path, folder: Path) -> tuple[float, float, float, 
             context = await find_context(Git(), top, head, request, tokens=TOKENS, index=index)
             seconds.append(context.seconds)
             files = context.searched
-        memory = memory or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        memory = memory or _most_megabytes()
     return median(cold), median(warm), memory, files
 
 
