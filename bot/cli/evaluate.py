@@ -110,8 +110,8 @@ async def run(options: EvalOptions) -> int:
     shown = now.model_dump_json(indent=2) if options.as_json else _table(now)
     sys.stdout.write(masker.mask(shown) + "\n")
     if saved:
-        told = _comparison([*saved, ("now", now)], changed)
-        (sys.stderr if options.as_json else sys.stdout).write(masker.mask(told) + "\n")
+        beside = _comparison([*saved, ("now", now)], changed)
+        (sys.stderr if options.as_json else sys.stdout).write(masker.mask(beside) + "\n")
     if any(one.is_worse for one in changed):
         return WORSE
     return ExitCode.INCOMPLETE if len(_answered(results)) < len(results) else ExitCode.COMPLETE
@@ -247,9 +247,9 @@ def _agreed(trials: Sequence[Trial], llm: RecordedLlm, *, yes: bool) -> bool:
     """Say what it will cost, and ask."""
     calls, tokens = sum(one.calls for one in trials), sum(one.tokens for one in trials)
     cases, models = len({one.case for one in trials}), " and ".join(llm.run.names)
-    told = f"About {calls} questions to {models}, {tokens:,} tokens in {cases} cases."
+    cost = f"About {calls} questions to {models}, {tokens:,} tokens in {cases} cases."
     kept = f" {llm.kept} answers are in {llm.path}; those cost nothing." if llm.kept else ""
-    sys.stderr.write(told + kept + "\n")
+    sys.stderr.write(cost + kept + "\n")
     if yes:
         return True
     if not sys.stdin.isatty():
@@ -266,18 +266,19 @@ async def _tried(trials: Sequence[Trial], llm: RecordedLlm) -> list[TrialResult]
     async def try_(trial: Trial) -> list[TrialResult]:
         nonlocal done, missed
         async with free:
-            told, found = "", list[TrialResult]()
+            trouble, found = "", list[TrialResult]()
             try:
                 if missed < GIVEN_UP or not trial.calls:
-                    found, missed = await trial.run(), 0
+                    found = await trial.run()
+                    missed = 0 if trial.calls else missed
             except Unavailable as error:
-                missed, told = missed + 1, sentences(error.reason, error.remedy)
+                missed, trouble = missed + 1, sentences(error.reason, error.remedy)
             if not found:
-                part, told = f"{trial.part}, {NOT_ANSWERED}", told or "the model is away"
-                found = [TrialResult(part=part, case=trial.case, score=0.0, told=told)]
+                part, trouble = f"{trial.part}, {NOT_ANSWERED}", trouble or "the model is away"
+                found = [TrialResult(part=part, case=trial.case, score=0.0, detail=trouble)]
             done += 1
-            said = f"{done} of {len(trials)}: {found[0].part if told else trial.part}, {trial.case}"
-            sys.stderr.write(f"{said}{': ' if told else ''}{told}\n")
+            part = f"{trial.part}, {trial.case}" + (f": not answered: {trouble}" if trouble else "")
+            sys.stderr.write(f"{done} of {len(trials)}: {part}\n")
             return found
 
     try:
@@ -301,26 +302,26 @@ def _table(run: SavedRun) -> str:
     rows += [
         (
             part,
-            f"{100 * told['score']:.0f} %",
-            f"{told['cases']:.0f}",
-            f"{told['asked']:.1f}" if told["asked"] else "",
-            f"{told['tokens']:,.0f}",
-            f"{told['seconds']:.1f}",
+            f"{100 * figures['score']:.0f} %",
+            f"{figures['cases']:.0f}",
+            f"{figures['asked']:.1f}" if figures["asked"] else "",
+            f"{figures['tokens']:,.0f}",
+            f"{figures['seconds']:.1f}",
         )
-        for part, told in run.parts.items()
+        for part, figures in run.parts.items()
     ]
     return "\n".join([*_lines(rows), *_judged(run), _whole(run)])
 
 
 def _judged(run: SavedRun) -> list[str]:
     """Return how often a right change was refused, and others were let pass."""
-    told: list[str] = []
+    counts: list[str] = []
     judged = [one for one in _answered(run.results) if one.part.startswith(f"{JUDGE}, ")]
     for what, is_alarm in (("False alarms", True), ("Missed", False)):
         some = [one for one in judged if (one.part.partition(", ")[2] in GOOD_CHANGES) == is_alarm]
         wrong = sum(one.score < 1 for one in some)
-        told += [f"{what}: {wrong} of {len(some)}."] if some else []
-    return [" ".join(told)] if told else []
+        counts += [f"{what}: {wrong} of {len(some)}."] if some else []
+    return [" ".join(counts)] if counts else []
 
 
 def _whole(run: SavedRun) -> str:

@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from pydantic import Field, ValidationError
@@ -17,16 +18,14 @@ from adapters.state_files import JsonLines, cannot_read
 from bot.core.errors import Refused, Unavailable
 from bot.core.facts import Fact
 from bot.core.llm import ModelRole, Reply, Tool, Turn, estimate_tokens
-from bot.core.retry import retry_pauses
+from bot.core.retry import a_few_times
 from bot.ports import Llm
 
 TRIES = 4
-LONGEST_WAIT = 60.0
-"""Seconds. An endpoint that wants to be left alone for so long counts as away."""
 
 
 class RecordedRun(Fact):
-    """The first line of each run. What depends on the model in a question follows from it."""
+    """The first line of each run: the models, which are a part of each question, and their windows, on which prompts depend."""
 
     models: dict[ModelRole, str] = Field(default_factory=dict[ModelRole, str])
     windows: dict[ModelRole, int] = Field(default_factory=dict[ModelRole, int])
@@ -51,7 +50,8 @@ class _Line(Fact):
 class RecordedLlm:
     """Implements bot.ports.Llm. Without an `llm` only what is recorded is answered.
 
-    `run`: the last one that is recorded otherwise. `most`: so many tokens may be spent, 0 means any number. `mask` is for what is written down.
+    `run`: without it the last one that is recorded. `most`: so many tokens may be spent, 0 means any number. `mask`: for
+    what is written down.
     """
 
     def __init__(
@@ -102,14 +102,14 @@ class RecordedLlm:
             )
         if self._most and self.spent >= self._most:
             raise Unavailable(f"--most {self._most:,} tokens are spent")
-        llm = self._llm
-
-        async def ask() -> Reply:
-            return await llm.complete(
-                system, data, schema=schema, turns=turns, tools=tools, role=role
-            )
-
-        reply = await self._patiently(ask)
+        asked = {"schema": schema, "turns": turns, "tools": tools, "role": role}
+        ask = partial(self._llm.complete, system, data, **asked)
+        try:
+            reply = await a_few_times(ask, self._sleep, 1 if self._away else TRIES)
+        except Unavailable:
+            self._away = True  # one question was waited for in vain: the others need not be
+            raise
+        self._away = False
         reply = reply.model_copy(update={"text": self._mask(reply.text)})
         self._answers[question] = reply
         if not self._begun:
@@ -119,22 +119,6 @@ class RecordedLlm:
         self.new += 1
         self.spent += reply.usage.tokens or estimate_tokens(system + data + reply.text)
         return reply
-
-    async def _patiently(self, ask: Callable[[], Awaitable[Reply]]) -> Reply:
-        for number, pause in enumerate(retry_pauses(), 1):
-            try:
-                reply = await ask()
-            except Unavailable as trouble:
-                wait = max(pause, trouble.retry_after or 0)
-                # one question has been waited for in vain: the others need not be
-                if self._away or number == TRIES or wait >= LONGEST_WAIT:
-                    self._away = True
-                    raise
-            else:
-                self._away = False
-                return reply
-            await self._sleep(wait)
-        raise AssertionError("pauses never end")
 
 
 def _digest(

@@ -54,6 +54,26 @@ async def with_retries(
     raise AssertionError("pauses never end")
 
 
+async def a_few_times(
+    attempt: Callable[[], Awaitable[T]],
+    sleep: Callable[[float], Awaitable[object]],
+    tries: int,
+) -> T:
+    """Return the attempt's result, for a command that somebody waits for.
+
+    Raises Unavailable after so many tries, or at once if the server wants to be left alone for as long as LONGEST_PAUSE.
+    """
+    for number, pause in enumerate(retry_pauses(), 1):
+        try:
+            return await attempt()
+        except Unavailable as trouble:
+            wait = max(pause, trouble.retry_after or 0)
+            if number >= tries or wait >= LONGEST_PAUSE:
+                raise
+        await sleep(wait)
+    raise AssertionError("pauses never end")
+
+
 async def _attempt_once(attempt: Callable[[], Awaitable[T]]) -> T:
     # A full disk or a missing permission can occur wherever something is written: it is no bug.
     try:

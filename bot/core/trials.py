@@ -25,7 +25,8 @@ class TrialResult(Fact):
     case: str
     score: float
     """From 0 to 1."""
-    told: str = ""
+    detail: str = ""
+    """What came of it, for people."""
     model: str = ""
     asked: int = 0
     """Questions that people would have been asked."""

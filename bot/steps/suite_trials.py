@@ -75,16 +75,16 @@ class SuiteTrials:
         good = 1 - len(needless) / len(request.settled)
         if asked and not request.open:
             good = 0.0
-        told = " / ".join(texts) or "nothing was asked"
+        detail = " / ".join(texts) or "nothing was asked"
         results = [
-            result(f"{QUESTIONS}, none needless", case.id, good, usage, told, asked=len(asked))
+            result(f"{QUESTIONS}, none needless", case.id, good, usage, detail, asked=len(asked))
         ]
         if request.open:
             seen = covered(request.open, with_options)
             missed = [one.about for one in request.open if one not in seen]
-            told = f"not asked: {'; '.join(missed)}" if missed else told
+            detail = f"not asked: {'; '.join(missed)}" if missed else detail
             score = len(seen) / len(request.open)
-            results.append(result(f"{QUESTIONS}, what is open", case.id, score, Usage(), told))
+            results.append(result(f"{QUESTIONS}, what is open", case.id, score, Usage(), detail))
         return [*results, _language(QUESTIONS, request, case, question.prose(found))]
 
     async def plan(self, request: SuiteRequest) -> list[TrialResult]:
@@ -111,16 +111,16 @@ class SuiteTrials:
             "files": (recall(named, case.touched), named),
             "cited": (1 - len(wrong) / cited if cited else 0.0, wrong),
         }
-        # what it has cost is told once
+        # the cost is counted once
         results = [
             result(
                 f"{PLAN}, {name}",
                 case.id,
                 score,
                 usage if name == "valid" else Usage(),
-                "; ".join(told),
+                "; ".join(details),
             )
-            for name, (score, told) in scores.items()
+            for name, (score, details) in scores.items()
         ]
         return [*results, _language(PLAN, request, case, "\n".join(texts))]
 
@@ -140,9 +140,9 @@ class SuiteTrials:
             if len(verdict.criteria) == len(criteria):
                 verdict = await patch.settled(verdict, criteria)
             right = (verdict.outcome is Judgement.DONE) == (label is Label.RIGHT)
-            told = f"{why} {verdict.outcome}: {'; '.join(verdict.reasons)[:300]}".strip()
+            detail = f"{why} {verdict.outcome}: {'; '.join(verdict.reasons)[:300]}".strip()
             id = f"{case.id}/{number}"
-            results.append(result(f"{JUDGE}, {label}", id, float(right), usage, told))
+            results.append(result(f"{JUDGE}, {label}", id, float(right), usage, detail))
         return results
 
     async def _session(self, request: SuiteRequest) -> Session:

@@ -82,8 +82,8 @@ class Trials:
         looker = self.looker(case.parent)
         question = LocatePrompt(case.request, context.text, looker)
         named, usage = await ask(self.llm, question, token_budget(self.window))
-        told = f"{', '.join(named) or 'nothing'} ({len(looker.seen)} looks)"
-        return [result(LOCATE, case.id, recall(named, case.touched), usage, told)]
+        detail = f"{', '.join(named) or 'nothing'} ({len(looker.seen)} looks)"
+        return [result(LOCATE, case.id, recall(named, case.touched), usage, detail)]
 
     async def judge(self, case: TrialCase) -> list[TrialResult]:
         """With the model: is the whole change found to be done, and one with a part missing not?"""
@@ -97,8 +97,8 @@ class Trials:
             session.tasks = [trial_task(case.request, (title,))]
             verdict, usage = await self.verdict(session, PatchReading(session, patch))
             right = (verdict.outcome is Judgement.DONE) == (name == "whole")
-            told = f"{verdict.outcome}: {'; '.join(verdict.reasons)[:200]}"
-            results.append(result(f"{JUDGE}, {name}", case.id, float(right), usage, told))
+            detail = f"{verdict.outcome}: {'; '.join(verdict.reasons)[:200]}"
+            results.append(result(f"{JUDGE}, {name}", case.id, float(right), usage, detail))
         return results
 
     async def verdict(self, session: Session, patch: PatchReading) -> tuple[Verdict, Usage]:
@@ -114,14 +114,14 @@ class Trials:
 
 
 def result(
-    part: str, case: str, score: float, usage: Usage, told: str = "", asked: int = 0
+    part: str, case: str, score: float, usage: Usage, detail: str = "", asked: int = 0
 ) -> TrialResult:
     """Return a result with what the model took for it. The time is the model's own, so a replay gives the same."""
     return TrialResult(
         part=part,
         case=case,
         score=round(score, 4),
-        told=told,
+        detail=detail,
         model=usage.model,
         asked=asked,
         tokens=usage.tokens,

@@ -175,7 +175,7 @@ async def played(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIterat
         yield one
 
 
-def told(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+def printed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     return cast("dict[str, Any]", json.loads(capsys.readouterr().out))
 
 
@@ -191,7 +191,7 @@ async def test_each_score_is_what_the_answers_deserve(
     played: Played, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert await run(options()) == ExitCode.COMPLETE
-    found = told(capsys)
+    found = printed(capsys)
     assert scores(found) == SCORES
     assert found["parts"]["questions, none needless"]["asked"] == pytest.approx(4 / 3, abs=0.01)
     assert sum(one["tokens"] for one in found["parts"].values()) == 110 * len(played.asked)
@@ -202,9 +202,9 @@ async def test_a_replay_is_free_and_the_same(
     played: Played, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await run(options())
-    first, asked = told(capsys), len(played.asked)
+    first, asked = printed(capsys), len(played.asked)
     assert await run(options(replay=str(played.recording), yes=False)) == ExitCode.COMPLETE
-    assert (told(capsys), len(played.asked)) == (first, asked)
+    assert (printed(capsys), len(played.asked)) == (first, asked)
     await run(options(as_json=False))
     table = capsys.readouterr().out
     assert "False alarms: 1 of 3. Missed: 1 of 9." in table
@@ -215,7 +215,7 @@ async def test_what_was_answered_before_an_interruption_is_not_asked_again(
     played: Played, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await run(options())
-    whole, everything = scores(told(capsys)), len(played.asked)
+    whole, everything = scores(printed(capsys)), len(played.asked)
     played.recording.unlink()
     played.asked.clear()
     played.breaks_after = 15
@@ -233,11 +233,11 @@ async def test_what_was_answered_before_an_interruption_is_not_asked_again(
         torn.write('{"answer": {"question": "12')
     played.breaks_after = 10_000
     await run(options())
-    assert scores(told(capsys)) == whole
+    assert scores(printed(capsys)) == whole
     # answers that were on their way when it was interrupted
     assert everything <= len(played.asked) < everything + AT_ONCE
     await run(options(replay=str(played.recording)))
-    assert scores(told(capsys)) == whole
+    assert scores(printed(capsys)) == whole
 
 
 async def test_a_damaged_recording_is_refused_with_what_to_do(
@@ -262,7 +262,7 @@ async def test_a_run_that_got_worse_ends_with_its_own_exit_code(
 ) -> None:
     """Two cases of three may be chance, three are not."""
     await run(options(parts="judge"))
-    saved = told(capsys)
+    saved = printed(capsys)
     results = [{**one, "score": 1.0} for one in saved["results"]]
     put("then.json", json.dumps({**saved, "models": ["m-0"], "results": results}))
     compared = options(parts="judge", as_json=False, compare=["then.json"])
@@ -319,7 +319,7 @@ async def test_without_a_model_it_is_said_what_is_missing(
         await run(options())
     assert "OPENAI_MODEL" in missing.value.remedy
     assert await run(options(parts="find")) == ExitCode.COMPLETE
-    assert told(capsys)["parts"].keys() == {"find, first 3", "find, first 5"}
+    assert printed(capsys)["parts"].keys() == {"find, first 3", "find, first 5"}
 
 
 async def test_nothing_is_asked_before_somebody_agrees(

@@ -48,7 +48,7 @@ async def test_the_model_names_files_after_it_looked_around() -> None:
     some, case = trials(llm)
     [result] = await some.locate(case)
     assert result.score == 1.0
-    assert "(1 looks)" in result.told
+    assert "(1 looks)" in result.detail
     assert json.loads(llm.calls[0].data)["request"] == case.request
 
 
