@@ -9,7 +9,6 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 from pydantic import Field, ValidationError
@@ -95,19 +94,20 @@ class RecordedLlm:
             self.reused += 1
             return known
         if self._llm is None:
-            raise Refused(
-                f"{self.path} does not hold the answer to a question of this run",
-                "It was stopped early, or recorded with other options, commits or prompts. Run without --replay, with "
-                f"--answers {self.path}: what it holds is taken from there, and only the rest is asked.",
-            )
+            raise _lacking(self.path)
         if self._most and self.spent >= self._most:
             raise Unavailable(f"--most {self._most:,} tokens are spent")
-        asked = {"schema": schema, "turns": turns, "tools": tools, "role": role}
-        ask = partial(self._llm.complete, system, data, **asked)
+        llm, tries = self._llm, 1 if self._away else TRIES
         try:
-            reply = await a_few_times(ask, self._sleep, 1 if self._away else TRIES)
+            reply = await a_few_times(
+                lambda: llm.complete(
+                    system, data, schema=schema, turns=turns, tools=tools, role=role
+                ),
+                self._sleep,
+                tries,
+            )
         except Unavailable:
-            self._away = True  # one question was waited for in vain: the others need not be
+            self._away = True  # it was waited for in vain: the next ones need not be
             raise
         self._away = False
         reply = reply.model_copy(update={"text": self._mask(reply.text)})
@@ -119,6 +119,14 @@ class RecordedLlm:
         self.new += 1
         self.spent += reply.usage.tokens or estimate_tokens(system + data + reply.text)
         return reply
+
+
+def _lacking(path: Path) -> Refused:
+    return Refused(
+        f"{path} does not hold the answer to a question of this run",
+        "It was stopped early, or recorded with other options, commits or prompts. Run without --replay, with "
+        f"--answers {path}: what it holds is taken from there, and only the rest is asked.",
+    )
 
 
 def _digest(
