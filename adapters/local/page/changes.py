@@ -74,6 +74,14 @@ class Changes:
             "routes": routes,
         }
 
+    async def size(self, session: Session) -> tuple[int, int] | None:
+        """Return how many lines were added and removed, or `None` while git is asked."""
+        parts = await self._read(session, "") if any(t.workspace for t in session.tasks) else ()
+        if parts is None:
+            return None
+        files = [file for part in parts for file in files_of(part.patch, "")]
+        return sum(file.added for file in files), sum(file.removed for file in files)
+
     async def _read(self, session: Session, task: str) -> tuple[ChangedPart, ...] | None:
         key = (session.id, task)
         now = asyncio.get_running_loop().time()

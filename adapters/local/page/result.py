@@ -54,7 +54,8 @@ class Shown(NamedTuple):
     places: tuple[str, ...]
 
 
-def result(parts: PageParts, session: Session) -> Context:
+def result(parts: PageParts, session: Session, lines: tuple[int, int] | None) -> Context:
+    """Return what the screen shows. `lines`: those added and removed, if they are known already."""
     shown = counted_tasks(session)
     last = _last_check(shown)
     requirements = list(_requirements(session, shown))
@@ -65,6 +66,7 @@ def result(parts: PageParts, session: Session) -> Context:
         "judged": _judged(session, requirements),
         "tests": _tests(last) if last else None,
         "changed": _changed(shown),
+        "lines_changed": lines,
         "took": duration(int((end - session.created_at).total_seconds())),
         "counted": counted_tasks(session),
         "spent": cost_in_words(session),

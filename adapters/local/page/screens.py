@@ -90,7 +90,7 @@ class Screens:
             case "changes":
                 shown = await self._changes.screen(session, query)
             case "result":
-                shown = result(self._parts, session)
+                shown = result(self._parts, session, await self._changes.size(session))
             case "log":
                 shown = await log(self._parts, session, query)
             case _:

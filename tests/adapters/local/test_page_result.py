@@ -33,6 +33,7 @@ async def test_a_built_request_is_merged_beside_its_evidence(stage: PageStage, t
         await expect(row).to_contain_text("T001, T002, T003")
         await expect(row).to_contain_text("Its tasks are done")
         await expect(tab.locator(".sum")).to_contain_text("Not judged yet")
+        await expect(tab.locator(".sum")).to_contain_text("+3 −0 3 files, 3 commits")
         await tab.click("button:has-text('Merge into')")
         await tab.click("#ask-yes")
         await expect(tab.locator(".sum")).to_contain_text("1 of 1 requirement met")
