@@ -14,6 +14,7 @@ from bot.core.session import Session
 from bot.core.states import TaskState
 from bot.core.task import Task, Workspace
 from bot.core.world import World
+from bot.steps.verify.work import OUR_FILES
 
 MAX_PATCH_CHARS = 400_000
 """Of one branch."""
@@ -92,7 +93,7 @@ class ChangesReader:
 
     async def _uncommitted(self, workspace: Workspace, since: str) -> tuple[str, ...]:
         try:
-            return (await self._world.worktrees.work(workspace.path, since)).uncommitted
+            return (await self._world.worktrees.work(workspace.path, since, OUR_FILES)).uncommitted
         except PortError:
             return ()
 

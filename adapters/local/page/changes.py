@@ -28,6 +28,8 @@ PATIENCE_SECONDS = 0.3
 """How long a screen waits for git. What takes longer is shown when it is there."""
 FRESH_SECONDS = 1.0
 """How long what git said is not asked for again."""
+MAX_READINGS = 20
+"""Sessions and tasks whose changes are remembered."""
 _JUDGED = (Phase.SPECIFYING, Phase.EXECUTING, Phase.FINISHING)
 """Phases in which words in the thread are judged, and can become a change."""
 
@@ -111,10 +113,6 @@ class Changes:
         await asyncio.gather(
             *(one.asking for one in self._readings.values()), return_exceptions=True
         )
-
-
-MAX_READINGS = 20
-"""Sessions and tasks whose changes are remembered."""
 
 
 @dataclass(frozen=True)

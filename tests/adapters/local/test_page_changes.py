@@ -111,6 +111,8 @@ async def test_changes_are_shown_by_task_from_the_first_commit_until_all_is_merg
         await expect(tab.locator(".tree button >> text=total.py")).to_be_visible()
         assert stage.only().ending.merged_commit[:9] in await tab.inner_text("header:has(#ch)")
         await expect(tab.locator(".say")).to_have_count(0)
+        await tab.select_option("#of-task", label="T002")
+        await expect(tab.locator(".tree button >> text=receipt.py")).to_be_visible()
 
 
 async def test_files_are_gone_through_by_keyboard_and_a_viewed_one_that_changes_is_not_viewed(
