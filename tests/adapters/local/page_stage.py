@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
 
@@ -72,6 +73,21 @@ class PageStage(Stage):
             hearing.cancel()
             await asyncio.gather(hearing, return_exceptions=True)
             await self.close()
+
+
+_AXE = find_spec("axe_playwright_python")
+AXE = Path(_AXE.origin or "").with_name("axe.min.js").read_text() if _AXE else ""
+VIOLATIONS = """tags => axe.run({runOnly: tags}).then(found =>
+    found.violations.map(one => one.id + ' ' + one.nodes[0].html.slice(0, 200)))"""
+
+
+async def obstacles(tab: Page) -> list[str]:
+    """What WCAG 2.2 AA says against the page, as far as a program can see, and whether it is wider than the screen."""
+    tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+    await tab.evaluate(AXE)
+    found: list[str] = await tab.evaluate(VIOLATIONS, tags)
+    wide = await tab.evaluate("document.documentElement.scrollWidth > innerWidth")
+    return [*found, "wider than the screen"] if wide else found
 
 
 @asynccontextmanager

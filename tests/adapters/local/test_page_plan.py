@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Literal
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 
 from adapters.local.page.server import PageServer
+from bot.core import approval
 from bot.core.cards import NewsCard
+from bot.core.choices import Verb
+from bot.core.gate import Gate, single_list_doors
+from bot.core.people import Thread
 from bot.core.session import Session
 from bot.core.states import Phase
-from tests.adapters.local.page_stage import PageStage, needs_chromium
+from tests.adapters.local.page_stage import PageStage, needs_chromium, obstacles
+from tests.fakes.chat import ANNA, THREAD, MemoryChat
 from tests.fakes.llm import Call
 from tests.stories.stage import SPEC
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), needs_chromium]
 
+HERE = Thread(platform="console", channel="terminal", root="1")
 SECOND = SPEC.replace("MUST take a code", "MUST take one code").replace(
     "- One currency.", "- One currency.\n- Nobody stacks codes."
 )
@@ -231,3 +238,52 @@ async def test_the_plan_fits_a_phone_and_keeps_the_answer_in_reach(
         await expect(tab.locator("#ask-title")).to_be_visible()
         await tab.click("#ask-yes")
         await expect(tab.locator("#who")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 360])
+async def test_everybody_can_use_the_plan_and_the_changes(
+    stage: PlanStage, browser: Browser, scheme: Literal["light", "dark"], width: int
+) -> None:
+    context = await browser.new_context(
+        viewport={"width": width, "height": 800}, color_scheme=scheme, reduced_motion="reduce"
+    )
+    tab = await context.new_page()
+    async with stage.page_server() as server:
+        await stage.is_asked_here("Add discounts", HERE)
+        await stage.presses(Verb.DEFAULTS, thread=HERE)
+        offer = approval.offer(stage.only())
+        await stage.presses(Verb.CHANGE, offer, "Only one code.", thread=HERE)
+        await tab.goto(await server.address(stage.only().id))
+        await tab.click("nav.tabs >> text=Plan")
+        await expect(tab.locator(".doc ins")).to_have_count(2)
+        await tab.click(".l:has-text('MUST take one') .say", force=True)
+        await tab.keyboard.type("Why?")
+        assert await obstacles(tab) == []
+        await stage.approves(HERE)
+        (first, *_) = stage.panes.running()
+        folder = stage.panes.folders[first]
+        stage.worktrees.agent_commits(folder, {"a.py": "x = 1\n" + "y" * 500}, "feat: it")
+        await tab.click("nav.tabs >> text=Changes")
+        await tab.click(".x:has-text('x = 1') .say", force=True)
+        await tab.keyboard.type("Why?")
+        assert await obstacles(tab) == []
+        stage.tabs.append(tab)
+    await context.close()
+
+
+async def test_the_plan_of_a_session_of_another_chat_is_only_looked_at(
+    stage: PlanStage, tab: Page
+) -> None:
+    stage.more_chats = {"memory": MemoryChat()}
+    doors = single_list_doors("memory", frozenset({ANNA.id}))
+    stage.gate = Gate({**stage.gate.doors, **doors}, here="console")
+    async with stage.page_server() as server:
+        await stage.is_planned("Add discounts", THREAD)
+        await tab.goto(await server.address(stage.only().id))
+        await tab.click("nav.tabs >> text=Plan")
+        await expect(tab.locator(".approval")).to_contain_text(
+            "This session lives in memory: approve it or ask for changes there."
+        )
+        await expect(tab.locator(".doc")).to_contain_text("The basket MUST take a code.")
+        await expect(tab.locator(".say, .approval .btn, .sticky")).to_have_count(0)
