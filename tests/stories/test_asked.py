@@ -298,3 +298,20 @@ async def test_a_question_that_is_delivered_again_after_a_restart_is_not_asked_t
     await stage.asks(QUESTION, ELSEWHERE)
     assert "Nowhere." not in stage.read(ELSEWHERE)
     assert stage.llm.count == 1
+
+
+async def test_a_bot_that_wakes_some_sessions_only_leaves_open_questions_for_later(
+    stage: Asked,
+) -> None:
+    stage.llm.hold()
+    await stage.asks(QUESTION, ELSEWHERE)
+    await stage.close()
+    stage.llm.release()
+    stage.will_say("ask", {"reply": "T001 adds codes."}, {"reply": REPLY})
+    await stage.open(frozenset())
+    await stage.asks("what is planned?")
+    assert "T001 adds codes." in stage.read()
+    assert [one.event.command.text for one in stage.questions.load().open.values()] == [QUESTION]
+    await stage.revive()
+    await stage.settle()
+    assert REPLY in stage.read(ELSEWHERE)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 
 from bot.core.cards import AnswerCard
 from bot.core.errors import PortError
@@ -40,7 +40,10 @@ class QuestionAnswers:
     intents: Intents
     begin: Callable[[Coroutine[None, None, None]], None]
     session_in: Callable[[Thread], Session | None]
-    _asked: AskedQuestions = field(default_factory=AskedQuestions)
+
+    @cached_property
+    def _asked(self) -> AskedQuestions:
+        return self.world.questions.load()
 
     def take(self, thread: Thread, event: Commanded) -> None:
         """Answer a question in the background. It is on disk when this returns."""
@@ -56,10 +59,7 @@ class QuestionAnswers:
 
     def resume(self) -> None:
         """Go on with what was under way when the bot ended: ask once more; after another end, say so."""
-        known = self.world.questions.load()
-        self._asked.open.update(known.open)
-        self._asked.answered.extend(known.answered)
-        for one in known.open.values():
+        for one in [*self._asked.open.values()]:
             answer = one.answer
             if one.resumed and answer is None:
                 said = cut(one.event.command.text, LONGEST_QUOTE)
