@@ -1,4 +1,6 @@
-"""Geometry of the charts. Templates draw them as SVG: sizes in attributes, colours by class, every text masked there."""
+"""Geometry of the charts. Templates draw them as SVG (small columns are drawn here): sizes in attributes, colours by class,
+every text masked there.
+"""
 
 from __future__ import annotations
 
