@@ -22,7 +22,7 @@ from adapters.local.server import belongs_to_agent
 
 CODE_SECONDS = 60.0
 MAX_CODES = 16
-MAX_TOKENS = 32
+MAX_TOKENS = 100
 """Tabs that may be open at once. The oldest has to be opened anew."""
 MAX_BODY_BYTES = 256 * 1024
 _OPEN_PATHS = ("/", "/open")

@@ -145,6 +145,7 @@ class PageParts:
             "waits": sheet.tone is Tone.NEEDS_YOU and here,
             "long": isinstance(card, DocumentCard),
             "questions": open_questions,
+            "answered": _answered(card),
             "send": self.button(thread, card.key, _SEND_ANSWERS, session_id)
             if open_questions and here
             else None,
@@ -213,6 +214,15 @@ def _open_questions(card: Card) -> list[dict[str, object]]:
         }
         for one in card.questions
         if one.answer is None
+    ]
+
+
+def _answered(card: Card) -> list[tuple[str, str, str]]:
+    """Return the questions of this card that have an answer already."""
+    if not isinstance(card, QuestionsCard):
+        return []
+    return [
+        (one.decision, one.text, one.answer) for one in card.questions if one.answer is not None
     ]
 
 

@@ -11,7 +11,9 @@ import logging
 import os
 import secrets
 import sys
+import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
@@ -41,6 +43,8 @@ CHANNEL = "page"
 MAX_ANSWERS = 20
 """Private answers that stay on the page until they are closed."""
 MAX_FILES = 10
+LASTS_SECONDS = 1.0
+"""How long a screen is not made again: git, for one, changes without telling."""
 GZIP_FROM_BYTES = 1_400
 _STATIC = Path(__file__).parent / "static"
 _POLICY = (
@@ -84,6 +88,15 @@ class _Close(Fact):
     answer: str = Field(max_length=100)
 
 
+@dataclass(frozen=True)
+class _Made:
+    """A screen as it was at a number of the state."""
+
+    number: int
+    at: float
+    html: asyncio.Future[bytes | None]
+
+
 class PageServer:
     """The page's server and its seat in the local chat. Started by the first who asks for an address."""
 
@@ -98,6 +111,7 @@ class PageServer:
         self._turned_to = ""
         self._screens = Screens(PageParts(chat, data, self._buttons), self._hub.changed)
         self._renderer = Renderer(data.mask)
+        self._made: dict[tuple[str, str], _Made] = {}
         self._runner: web.AppRunner | None = None
         self._host = ""
         self._starting = asyncio.Lock()
@@ -209,17 +223,29 @@ class PageServer:
         return web.json_response({"token": token})
 
     async def _screen(self, request: web.Request) -> web.StreamResponse:
-        number = self._hub.number
-        found = await self._screens.at(request.match_info["path"], dict(request.query))
-        if found is None:
+        # All tabs hear of a change at once and ask for the same: it is made once.
+        key = (request.path_qs, _language(request))
+        now, number = time.monotonic(), self._hub.number
+        made = self._made.get(key)
+        if made is None or made.number != number or now - made.at > LASTS_SECONDS:
+            html = asyncio.ensure_future(self._screen_html(request))
+            self._made = {old: one for old, one in self._made.items() if one.number == number}
+            made = self._made[key] = _Made(number, now, html)
+        body = await asyncio.shield(made.html)
+        if body is None:
             raise web.HTTPNotFound(text="There is nothing at this address.")
-        template, context = found
-        answers = self._answers_shown()
-        path = request.match_info["path"]
-        whole = {**context, "path": path, "answers": answers, "language": _language(request)}
-        response = self._page(request, template, whole)
-        response.headers["X-State"] = str(number)
+        response = self._answer(request, body, "none")
+        response.headers["X-State"] = str(made.number)
         return response
+
+    async def _screen_html(self, request: web.Request) -> bytes | None:
+        path = request.match_info["path"]
+        found = await self._screens.at(path, dict(request.query))
+        if found is None:
+            return None
+        template, context = found
+        more = {"path": path, "answers": self._answers_shown(), "language": _language(request)}
+        return self._renderer.render(template, {**context, **more}).encode()
 
     def _answers_shown(self) -> list[dict[str, object]]:
         return [
@@ -248,6 +274,7 @@ class PageServer:
         return response
 
     async def _press(self, request: web.Request) -> web.StreamResponse:
+        self._made.clear()
         pressed = _Press.model_validate_json(await request.read())
         button = self._buttons.take(pressed.button)
         if button is None or not self._screens.still_offers(button):
@@ -269,6 +296,7 @@ class PageServer:
         return self._taken(taken)
 
     async def _say(self, request: web.Request) -> web.StreamResponse:
+        self._made.clear()
         said = _Say.model_validate_json(await request.read())
         thread = self._screens.thread_of(said.session) if said.session else None
         if thread is None and said.session:
@@ -302,6 +330,9 @@ class PageServer:
     ) -> web.Response:
         nonce = secrets.token_urlsafe(16)
         body = self._renderer.render(template, {**context, "nonce": nonce}).encode()
+        return self._answer(request, body, nonce)
+
+    def _answer(self, request: web.Request, body: bytes, nonce: str) -> web.Response:
         response = web.Response(content_type="text/html", charset="utf-8")
         if len(body) > GZIP_FROM_BYTES and "gzip" in request.headers.get("Accept-Encoding", ""):
             body = gzip.compress(body, 4)
