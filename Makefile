@@ -16,6 +16,7 @@
 #   make pages     write docs/data-model.md and docs/traceability.md from the models and the marks of the tests
 #   make pictures  photograph every card of Slack in build/pictures; needs chromium (ARGS=--all, ARGS=--docs)
 #   make terminal   photograph the demo at a terminal for docs/pictures; needs chromium and fonts-dejavu-core
+#   make page      photograph the demo on the local page for docs/pictures; needs chromium
 #   make nheko     photograph the bot in nheko, a client of Matrix, for docs/pictures; needs nheko and a screen of Xvfb
 #   make lock      write the locked requirements anew (UPGRADE=--upgrade for newer versions)
 #   make bench     the benchmarks, then one table of all figures beside their floors; it takes a while (ARGS="scan slack" for some)
@@ -39,7 +40,7 @@ PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 LOCK := $(UV) pip compile --quiet pyproject.toml --universal --generate-hashes --no-header --no-annotate \
 	--no-emit-index-url --no-emit-find-links $(UPGRADE)
 
-.PHONY: help demo run serve test test-agents test-oracle test-deaths mutants traces faults lint check pages pictures terminal nheko lock bench needs
+.PHONY: help demo run serve test test-agents test-oracle test-deaths mutants traces faults lint check pages pictures terminal page nheko lock bench needs
 .DELETE_ON_ERROR:
 
 help:
@@ -103,6 +104,9 @@ pictures: $(VENV)/.installed-dev
 
 terminal: $(VENV)/.installed-dev
 	@$(BIN)/python -m tests.looks.terminal $(ARGS)
+
+page: $(VENV)/.installed-dev
+	@$(BIN)/python -m tests.looks.web $(ARGS)
 
 nheko: $(VENV)/.installed-dev
 	@$(BIN)/python -m tests.looks.nheko $(ARGS)

@@ -200,6 +200,9 @@ class Transcript:
             line = render_decision(lay_out(card).title, decided, self._person)
             return [Words(""), origin_line(origin), line] if origin else [Words(""), line]
         parts = [Words(""), self._drawn(thread, card)]
+        if isinstance(card, ApprovalCard) and self._screen.terminal and not decided:
+            way = f"Line by line, with comments, in a browser: gwt-bot web {self._name(thread)}"
+            parts.append(Words(way, style="dim"))
         if isinstance(card, RootCard) and origin and last is None:
             way = f"It has a thread of its own. Write info {on_one_line(card.session)} to go there."
             parts.append(Words(way, style="dim"))

@@ -39,6 +39,7 @@ from bot.core.people import Thread
 from bot.ports import Deliver
 from bot.settings import Settings, pane_environment
 
+PAGE_HINT = "The same in a browser: gwt-bot web"
 CONTINUES_NOTICE = "Not waited for: it goes on. `gwt-bot status` tells how it stands."
 CONTINUES_LATER_NOTICE = "Not waited for: it goes on when the bot is started again. `gwt-bot status` tells how it stands."
 
@@ -198,7 +199,9 @@ def _remote_seat(chat: ConsoleChat, there: BotConnection) -> ConsoleSeat:
     async def greet() -> None:
         pid = there.welcome.pid
         if chat.is_interactive:
-            await chat.print_sentences(f"Joined the bot at work on this home (process {pid}).")
+            await chat.print_sentences(
+                f"Joined the bot at work on this home (process {pid}).", PAGE_HINT
+            )
         await there.subscribe(chat, chat.thread, earlier=chat.is_interactive)
 
     async def look() -> None:
@@ -214,7 +217,9 @@ async def local_seat(plan: AssemblyOptions, chat: ConsoleChat) -> AsyncGenerator
         falling = group.create_task(_report_crashed_sessions(desk, chat))
 
         async def greet() -> None:
-            await chat.print_sentences(*desk.broken())
+            await chat.print_sentences(
+                *desk.broken(), *([PAGE_HINT] if chat.is_interactive else [])
+            )
             # show what was sent while the desk opened, and what an earlier run was ended before it could show
             await local.catch_up(chat, chat.thread)
             await local.greet(chat, desk.welcome(chat.thread, chat.person))

@@ -38,6 +38,7 @@ class PageStage(Stage):
         self.platform = "console"
         # events of the page carry the time of the machine
         self.clock = FakeClock(datetime.now(UTC))
+        self.folder = home
         self.tabs: list[Page] = []
         """The tabs that are left when the server ends."""
         self.local = LocalChat(home, ME)

@@ -1,0 +1,92 @@
+"""The board says of every session what `gwt-bot status --json` says of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from bot.core.choices import Verb, Word
+from bot.core.people import Thread
+from bot.core.states import Status
+from tests.adapters.local.page_stage import PageStage
+from tests.adapters.local.test_page_door import Visitor, visitor
+
+HERE = Thread(platform="console", channel="terminal", root="1")
+State = Callable[[PageStage], Awaitable[None]]
+
+
+async def asked(stage: PageStage) -> None:
+    await stage.is_asked_here("Add discounts", HERE)
+
+
+async def planned(stage: PageStage) -> None:
+    await asked(stage)
+    await stage.presses(Verb.DEFAULTS, thread=HERE)
+
+
+async def building(stage: PageStage) -> None:
+    await planned(stage)
+    await stage.approves(HERE)
+
+
+async def stopped(stage: PageStage) -> None:
+    await building(stage)
+    await stage.commands_(Word.STOP, thread=HERE)
+
+
+async def built(stage: PageStage) -> None:
+    await building(stage)
+    await stage.agents_work(rounds=3)
+
+
+async def merged(stage: PageStage) -> None:
+    await built(stage)
+    await stage.presses(Verb.MERGE, thread=HERE)
+
+
+async def discarded(stage: PageStage) -> None:
+    await asked(stage)
+    await stage.presses(Verb.DISCARD, stage.session(HERE).id, thread=HERE)
+
+
+STATES: tuple[State, ...] = (asked, planned, building, stopped, built, merged, discarded)
+
+
+async def columns(page: Visitor) -> dict[str, list[str]]:
+    """The sessions in each column of the board."""
+    _, html = await page.get("/screen/board")
+    parts = re.split(r'<section class="col[^"]*" id="(\w+)"', html)[1:]
+    shown = dict(zip(parts[::2], parts[1::2], strict=True))
+    return {name: re.findall(r'id="b-([0-9a-f-]+)"', part) for name, part in shown.items()}
+
+
+@pytest.mark.parametrize("state", STATES)
+async def test_the_board_has_each_session_where_its_status_says(
+    stage: PageStage, state: State
+) -> None:
+    async with visitor(stage) as page:
+        await page.comes_in()
+        await state(stage)
+        session = stage.session(HERE)
+        assert stage.desk
+        told = await stage.desk.tell("status", "")
+        assert isinstance(told, list)
+        waits = [row["id"] for row in told if isinstance(row, dict) and row["waits_for"]]
+        at_work = [row["id"] for row in told if isinstance(row, dict) and not row["waits_for"]]
+        over = session.status in (Status.COMPLETED, Status.FAILED, Status.DISCARDED)
+        done = [session.id] if over else []
+        assert await columns(page) == {"need": waits, "work": at_work, "done": done}
+
+
+async def test_the_states_that_were_tried_are_all_kinds_there_are(stage: PageStage) -> None:
+    seen: set[str] = set()
+    for state in STATES:
+        one = PageStage(stage.folder / state.__name__)
+        async with visitor(one) as page:
+            await page.comes_in()
+            await state(one)
+            (there,) = [name for name, ids in (await columns(page)).items() if ids]
+            seen.add(there)
+    assert seen == {"need", "work", "done"}
