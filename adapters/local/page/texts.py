@@ -304,6 +304,7 @@ JAPANESE: dict[str, str] = {
     "{n} columns": "{n} 桁",
     "{n} critical of {m}": "{m} 件中 {n} 件が重大",
     "{n} different people": "別々の {n} 名",
+    "{n} files, {m} commits": "{n} ファイル、{m} コミット",
     "{n} files in the worktree of {tasks} are not committed yet": "{tasks} の作業ツリーの {n} ファイルはまだコミットされていません",
     "{n} lines that did not change": "変更のない {n} 行",
     "{n} more files are not listed: choose a task.": "他 {n} ファイルは表示していません。タスクを選んでください。",
