@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from itertools import groupby
 
 from adapters.local.chat import PLATFORM
@@ -26,7 +27,7 @@ MAX_LINES_OF_FILE = 5_000
 MAX_FILES = 300
 PATIENCE_SECONDS = 0.3
 """How long a screen waits for git. What takes longer is shown when it is there."""
-FRESH_SECONDS = 1.0
+FRESH_FOR = timedelta(seconds=1)
 """How long what git said is not asked for again."""
 MAX_READINGS = 20
 """Sessions and tasks whose changes are remembered."""
@@ -37,8 +38,8 @@ _JUDGED = (Phase.SPECIFYING, Phase.EXECUTING, Phase.FINISHING)
 @dataclass
 class _Reading:
     asking: asyncio.Task[tuple[ChangedPart, ...]]
-    parts: tuple[ChangedPart, ...] | None = None
-    at: float = 0.0
+    parts: tuple[ChangedPart, ...] | None
+    at: datetime
     late: bool = False
     """A screen was drawn without it."""
 
@@ -86,9 +87,9 @@ class Changes:
 
     async def _read(self, session: Session, task: str) -> tuple[ChangedPart, ...] | None:
         key = (session.id, task)
-        now = asyncio.get_running_loop().time()
+        now = self._parts.data.now()
         reading = self._readings.pop(key, None)
-        if reading is None or (reading.asking.done() and now - reading.at > FRESH_SECONDS):
+        if reading is None or (reading.asking.done() and abs(now - reading.at) > FRESH_FOR):
             asking = asyncio.create_task(self._parts.data.changes(session, task))
             reading = _Reading(asking, reading.parts if reading else None, now)
             asking.add_done_callback(lambda _, one=reading: self._came(session.id, one))
@@ -103,7 +104,7 @@ class Changes:
         return reading.parts
 
     def _came(self, session_id: str, reading: _Reading) -> None:
-        reading.at = asyncio.get_running_loop().time()
+        reading.at = self._parts.data.now()
         if reading.late and not reading.asking.cancelled():
             self._changed(session_id)
 

@@ -69,11 +69,11 @@ def stage(tmp_path: Path) -> ChangesStage:
     return ChangesStage(tmp_path)
 
 
-async def looks_again(tab: Page) -> None:
+async def looks_again(stage: ChangesStage, tab: Page) -> None:
     """Git is asked at most once a second."""
     await tab.click("nav.tabs >> text=Thread")
     await expect(tab.locator(".thread")).to_be_visible()
-    await asyncio.sleep(1.05)
+    await stage.clock.advance(2)
     await tab.click("nav.tabs >> text=Changes")
 
 
@@ -88,7 +88,7 @@ async def test_changes_are_shown_by_task_from_the_first_commit_until_all_is_merg
         stage.commits("T002", {"shop/receipt.py": "x = 1\n"})
         folder = stage.panes.folders[stage.pane("T002")]
         stage.worktrees.agent_leaves(folder, {"notes.txt": "n"})
-        await looks_again(tab)
+        await looks_again(stage, tab)
         await expect(tab.locator(".tree button")).to_have_text(
             ["README.md +1", "receipt.py +1", "total.py +2"], use_inner_text=True
         )
@@ -106,8 +106,7 @@ async def test_changes_are_shown_by_task_from_the_first_commit_until_all_is_merg
         await tab.click("text=Merge into main")
         await tab.click("#ask-yes")
         await expect(tab.locator(".steps [aria-current=step]")).to_have_count(0)
-        await asyncio.sleep(1.05)
-        await tab.click("nav.tabs >> text=Changes")
+        await looks_again(stage, tab)
         await expect(tab.locator(".tree button >> text=total.py")).to_be_visible()
         assert stage.only().ending.merged_commit[:9] in await tab.inner_text("header:has(#ch)")
         await expect(tab.locator(".say")).to_have_count(0)
@@ -121,7 +120,7 @@ async def test_files_are_gone_through_by_keyboard_and_a_viewed_one_that_changes_
     async with stage.page_server() as server:
         await stage.builds(tab, await server.address())
         stage.commits("T001", {"a.py": CODE, "b.py": CODE})
-        await looks_again(tab)
+        await looks_again(stage, tab)
         await expect(tab.locator(".diff")).to_have_count(2)
         for key in ("j", "x", "j"):
             await tab.keyboard.press(key)
@@ -135,11 +134,11 @@ async def test_files_are_gone_through_by_keyboard_and_a_viewed_one_that_changes_
         note = tab.locator(".note")
         await expect(note).to_contain_text("b.py line 1")
         stage.commits("T001", {"a.py": CODE.replace("sum", "max")})
-        await looks_again(tab)
+        await looks_again(stage, tab)
         await expect(tab.locator(".diff.viewed")).to_have_count(0)
         await expect(note).to_contain_text("Why a sum?")
         stage.commits("T001", {"b.py": "x = 1\n"})
-        await looks_again(tab)
+        await looks_again(stage, tab)
         await expect(tab.locator("#n-old .note")).to_contain_text("b.py line 1 · an earlier state")
         await expect(tab.locator("#n-old blockquote")).to_have_text("def total(items):")
 
@@ -151,7 +150,7 @@ async def test_a_review_becomes_a_change_that_names_the_task_and_quotes_the_line
         await stage.builds(tab, await server.address())
         stage.commits("T001", {"shop/total.py": CODE})
         stage.commits("T002", {"shop/receipt.py": "x = 1\n"})
-        await looks_again(tab)
+        await looks_again(stage, tab)
         for line, text in (("x = 1", "Name it."), ("return sum", "Round it.")):
             await tab.click(f".x:has-text('{line}') .say", force=True)
             await tab.keyboard.type(text)
@@ -177,7 +176,7 @@ async def test_an_agent_whose_task_waits_for_a_person_gets_the_comment_at_once(
         for _ in range(3):
             await stage.ends("T001", exit_code=1)
         assert stage.only().tasks[0].state is TaskState.FAILED
-        await looks_again(tab)
+        await looks_again(stage, tab)
         await tab.click(".x:has-text('return sum') .say", force=True)
         await tab.keyboard.type("Round it.")
         await expect(tab.locator(".note [data-f=to]")).to_have_text("T001 is tried again with it")
@@ -197,7 +196,7 @@ async def test_a_hostile_change_stays_text(stage: ChangesStage, tab: Page) -> No
     async with stage.page_server() as server:
         await stage.builds(tab, await server.address())
         stage.commits("T001", {EVIL_NAME: HOSTILE, "long.py": LONG})
-        await looks_again(tab)
+        await looks_again(stage, tab)
         diffs = tab.locator(".diffs")
         await expect(diffs).to_contain_text("<script>window.hit = 1</script>")
         await expect(diffs).to_contain_text("if admin: } // nobody ⟨hidden: U+202E, U+202C⟩")
@@ -235,7 +234,7 @@ async def test_the_changes_fit_a_phone(stage: ChangesStage, tab: Page) -> None:
     async with stage.page_server() as server:
         await stage.builds(tab, await server.address())
         stage.commits("T001", {"shop/total.py": CODE + "x" * 3_000})
-        await looks_again(tab)
+        await looks_again(stage, tab)
         await tab.set_viewport_size({"width": 360, "height": 740})
         await tab.click(".x:has-text('return sum') .say")
         await tab.fill(".note textarea", "Round it.")
