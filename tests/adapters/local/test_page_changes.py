@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, expect
 
+from bot.core.cards import NewsCard
 from bot.core.runs import Why
 from bot.core.session import Session
 from bot.core.states import TaskState
@@ -70,11 +71,12 @@ def stage(tmp_path: Path) -> ChangesStage:
 
 
 async def looks_again(stage: ChangesStage, tab: Page) -> None:
-    """Git is asked at most once a second."""
-    await tab.click("nav.tabs >> text=Thread")
-    await expect(tab.locator(".thread")).to_be_visible()
-    await stage.clock.advance(2)
+    """Git is asked at most once a second, and when the page is told of a change."""
     await tab.click("nav.tabs >> text=Changes")
+    await expect(tab.locator("#ch")).to_be_visible()
+    await stage.clock.advance(2)
+    card = NewsCard(key=f"news:{stage.clock.new_id()}", title="Something happened")
+    await stage.local.show(stage.only().thread, card)
 
 
 async def test_changes_are_shown_by_task_from_the_first_commit_until_all_is_merged(
@@ -108,7 +110,8 @@ async def test_changes_are_shown_by_task_from_the_first_commit_until_all_is_merg
         await expect(tab.locator(".steps [aria-current=step]")).to_have_count(0)
         await looks_again(stage, tab)
         await expect(tab.locator(".tree button >> text=total.py")).to_be_visible()
-        assert stage.only().ending.merged_commit[:9] in await tab.inner_text("header:has(#ch)")
+        merged = stage.only().ending.merged_commit[:9]
+        await expect(tab.locator("header:has(#ch)")).to_contain_text(merged)
         await expect(tab.locator(".say")).to_have_count(0)
         await tab.select_option("#of-task", label="T002")
         await expect(tab.locator(".tree button >> text=receipt.py")).to_be_visible()
