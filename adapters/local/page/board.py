@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from adapters.local.chat import PLATFORM
 from adapters.local.page.frame import (
@@ -38,7 +38,7 @@ _SEGMENTS = {
 
 
 def board(parts: PageParts, query: dict[str, str]) -> Context:
-    now = datetime.now(UTC)
+    now = parts.data.now()
     everything = parts.open_sessions()
     at_work = [one for one in everything if _is_chosen(one.session, query)]
     over = [one for one in parts.data.sessions() if one.status in OVER and _is_listed(one, query)]
@@ -77,7 +77,7 @@ def needs_you(parts: PageParts, at_work: list[OpenSession] | None = None) -> lis
     """Return the sessions that wait for a person, the longest wait first."""
     need = [one for one in (parts.open_sessions() if at_work is None else at_work) if one.waiting]
     need.sort(key=lambda one: one.session.updated_at)
-    return [_need_card(parts, one, datetime.now(UTC)) for one in need]
+    return [_need_card(parts, one, parts.data.now()) for one in need]
 
 
 def _need_card(parts: PageParts, one: OpenSession, now: datetime) -> dict[str, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import PurePath
 
 from adapters.local.chat import PLATFORM
@@ -59,7 +59,7 @@ async def _listed(parts: PageParts, what: Word, thread: Thread, key: str) -> Con
 async def history(parts: PageParts, query: dict[str, str]) -> Context:
     """What it took and cost, by week, person, repository and agent; what was forecast beside what it took."""
     sessions = await parts.data.finished()
-    now = datetime.now(UTC)
+    now = parts.data.now()
     spent = spend(sessions, now)
     chosen = [one for one in sessions if _matches(one, query.get("find", ""))]
     return {

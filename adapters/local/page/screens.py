@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 
 from adapters.local.chat import PLATFORM
 from adapters.local.page import lists
@@ -41,7 +40,7 @@ class Screens:
         first, _, rest = path.strip("/").partition("/")
         match first, rest:
             case (("" | "board"), ""):
-                spent = lists.spend(await self._parts.data.finished(), datetime.now(UTC))
+                spent = lists.spend(await self._parts.data.finished(), self._parts.data.now())
                 shown = {**board(self._parts, query), "spend": spent}
                 return "board.html", {**self._parts.frame("board"), **shown}
             case "new", "":

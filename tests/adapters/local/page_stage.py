@@ -33,11 +33,11 @@ needs_chromium = pytest.mark.skipif(not CHROMIUM, reason="there is no chromium h
 class PageStage(Stage):
     """The stage of the stories, whose person sits at the local chat."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, begin: datetime | None = None) -> None:
         super().__init__()
         self.platform = "console"
-        # events of the page carry the time of the machine
-        self.clock = FakeClock(datetime.now(UTC))
+        # events of the page itself carry the time of the machine
+        self.clock = FakeClock(begin or datetime.now(UTC))
         self.folder = home
         self.tabs: list[Page] = []
         """The tabs that are left when the server ends."""
@@ -47,7 +47,7 @@ class PageStage(Stage):
 
     async def tell(self, event: Said | Pressed | Commanded, thread: Thread = THREAD) -> None:
         by = ME if thread.platform == ME.platform else event.by
-        await super().tell(event.model_copy(update={"by": by, "at": datetime.now(UTC)}), thread)
+        await super().tell(event.model_copy(update={"by": by, "at": self.clock.now()}), thread)
 
     async def is_asked_here(self, request: str, thread: Thread) -> None:
         """A request typed at this machine, up to its questions."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Browser, Page, expect
 
+from adapters.local.page.frame import TABS
 from bot.core.choices import Verb
 from bot.core.people import Thread
 from bot.core.states import Status
 from tests.adapters.local.page_stage import Complaints, PageStage, needs_chromium, obstacles
+from tests.adapters.local.session_here import is_building
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), needs_chromium]
 HERE = Thread(platform="console", channel="terminal", root="1")
@@ -128,11 +130,15 @@ async def test_everybody_can_use_it(
     complaints = Complaints(tab)
     async with stage.page_server() as server:
         await stage.is_asked_here("Add discounts", HERE)
+        built = await is_building(stage)
+        await stage.agents_work(rounds=1)
         await tab.goto(await server.address())
         await expect(tab.locator("#need .card")).to_have_count(1)
-        (listed,) = stage.store.sessions()
+        asked = stage.session(HERE)
+        tabs = [f"s/{built.id}/{tab}" for tab, _ in TABS if tab != "thread"]
+        lists = ("new", "inbox", "intents", "branches", "history", "doctor")
         found: list[str] = []
-        for path in ("", f"s/{listed.id}", "new", "inbox", "intents", "branches", "history"):
+        for path in ("", f"s/{asked.id}", f"s/{built.id}", *tabs, *lists):
             await tab.evaluate("path => { location.hash = '#/' + path }", path)
             await expect(tab.locator("#view")).to_have_attribute("data-path", path)
             found += [f"{path}: {one}" for one in await obstacles(tab)]
