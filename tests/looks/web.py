@@ -59,7 +59,9 @@ async def photograph(page: Page, address: str, folder: Path) -> None:
     # one task is done, one whose tests have failed is being mended, or the third is at work
     await page.locator(".chart .bar-fail").first.wait_for(timeout=60_000)
     await page.locator(".chart .node.work").first.wait_for(timeout=60_000)
-    await page.wait_for_timeout(1_500)
+    await page.wait_for_function(
+        "document.querySelector('.pane pre')?.innerText.includes('PLAYED')"
+    )
     await page.screenshot(path=folder / "page.png")
 
 

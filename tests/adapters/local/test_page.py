@@ -11,9 +11,7 @@ from tests.adapters.local.page_stage import PageStage, needs_chromium
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), needs_chromium]
 
 
-async def test_a_request_is_made_answered_and_approved_by_mouse(
-    stage: PageStage, tab: Page
-) -> None:
+async def test_the_whole_story_by_mouse(stage: PageStage, tab: Page) -> None:
     async with stage.page_server() as server:
         await tab.goto(await server.address())
         await expect(tab.locator("#state")).to_contain_text("Live")
@@ -24,5 +22,13 @@ async def test_a_request_is_made_answered_and_approved_by_mouse(
         await expect(tab.locator("h1")).to_have_text("Add discounts")
         await tab.click("button:has-text('Approve')")
         await expect(tab.locator(".steps [aria-current=step]")).to_have_text("Build")
+        await stage.agents_work(rounds=3)
+        await tab.click("nav.tabs >> text=Result")
+        await tab.click("button:has-text('Merge into main')")
+        await expect(tab.locator("#ask")).to_contain_text("into your local main?")
+        await tab.click("#ask-yes")
+        await expect(tab.locator(".title .tag.done")).to_contain_text("Completed")
+        await tab.click("#nav-board")
+        await expect(tab.locator("#done .card h3")).to_have_text("Add discounts")
         (listed,) = stage.store.sessions()
-        assert listed.status == Status.ACTIVE
+        assert listed.status == Status.COMPLETED

@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 from adapters.local.page import server
+from tests.test_house import ROOT
 
 STATIC = Path(server.__file__).parent / "static"
 
@@ -27,3 +30,11 @@ def test_the_scripts_of_the_page_use_nothing_that_its_policy_forbids() -> None:
     scripts = list(STATIC.glob("*.js"))
     assert scripts
     assert [path.name for path in scripts if forbidden.search(path.read_text())] == []
+
+
+def test_a_bot_whose_page_nobody_has_opened_loads_nothing_of_it() -> None:
+    says = "import sys, bot.cli.serve, bot.cli.console; print(sorted({'aiohttp', 'jinja2'} & set(sys.modules)))"
+    told = subprocess.run(
+        [sys.executable, "-c", says], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert told.stdout.strip() == "[]"

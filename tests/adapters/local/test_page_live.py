@@ -73,8 +73,15 @@ async def test_the_whole_story_by_keyboard_alone(stage: PageStage, tab: Page) ->
         await tab.keyboard.press("a")
         await tab.keyboard.press("Enter")
         await expect(tab.locator(".steps [aria-current=step]")).to_have_text("Build")
+        await stage.agents_work(rounds=3)
+        await expect(tab.locator(".msg.ask .btn.primary")).to_have_text("Merge into main")
+        await tab.keyboard.press("a")
+        await tab.keyboard.press("Enter")
+        await expect(tab.locator("#ask")).to_contain_text("into your local main?")
+        await tab.keyboard.press("Enter")
+        await expect(tab.locator(".title .tag.done")).to_contain_text("Completed")
         (listed,) = stage.store.sessions()
-        assert listed.status == Status.ACTIVE
+        assert listed.status == Status.COMPLETED
 
 
 async def test_a_late_answer_never_overwrites_a_newer_one(stage: PageStage, tab: Page) -> None:
