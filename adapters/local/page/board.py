@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from adapters.local.chat import PLATFORM
 from adapters.local.page.frame import (
     OVER,
+    STATE_CLASSES,
     Context,
     OpenSession,
     PageParts,
@@ -26,15 +27,6 @@ from bot.ports import IndexedSession
 MAX_DONE = 8
 """Finished sessions on the board; the others are in the history."""
 DONE_DAYS = timedelta(days=7)
-_SEGMENTS = {
-    TaskState.RUNNING: "work",
-    TaskState.VERIFYING: "work",
-    TaskState.INTEGRATING: "work",
-    TaskState.NEEDS_CONTINUATION: "work",
-    TaskState.COMPLETED: "done",
-    TaskState.FAILED: "fail",
-    TaskState.BLOCKED: "need",
-}
 
 
 def board(parts: PageParts, query: dict[str, str]) -> Context:
@@ -112,7 +104,7 @@ def _card_facts(one: OpenSession, now: datetime) -> dict[str, object]:
         "since": session.updated_at,
         "ago": ago(session.updated_at, now).removesuffix(" ago"),
         "cost": cost_in_words(session),
-        "bar": [_SEGMENTS.get(task.state, "") for task in counted_tasks(session)],
+        "bar": [STATE_CLASSES.get(task.state, "") for task in counted_tasks(session)],
         "done": len(session.in_state(TaskState.COMPLETED)),
         "agents": len(session.in_state(TaskState.RUNNING)),
     }

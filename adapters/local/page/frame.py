@@ -37,6 +37,18 @@ TABS = (
     ("log", "Log"),
 )
 _SEND_ANSWERS = Choice(label="Send answers", verb=Verb.ANSWER, style=Style.PRIMARY)
+STATE_CLASSES = {
+    TaskState.RUNNING: "work",
+    TaskState.VERIFYING: "work",
+    TaskState.INTEGRATING: "work",
+    TaskState.NEEDS_CONTINUATION: "work",
+    TaskState.COMPLETED: "done",
+    TaskState.FAILED: "fail",
+    TaskState.BLOCKED: "need",
+    TaskState.PENDING: "wait",
+    TaskState.READY: "wait",
+}
+"""How the state of a task is coloured; the others are grey."""
 _STEPS = ("Request", "Questions", "Plan", "Build", "Judge", "Merge")
 _STEP_OF_PHASE = {
     Phase.INTAKE: 0,

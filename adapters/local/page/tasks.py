@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from adapters.local.page.charts import Item, Stretch, graph, timeline, without_overlap
-from adapters.local.page.frame import Context, PageParts, counted_tasks
+from adapters.local.page.frame import STATE_CLASSES, Context, PageParts, counted_tasks
 from adapters.local.page.panes import pane_of, panes_of
 from bot.core.evidence import Check, Judgement
 from bot.core.layout.phrases import state_as_words
@@ -20,17 +20,6 @@ from bot.core.text import capitalized, duration
 MAX_DRAWN = 60
 """With more tasks a graph is no longer read: they are listed."""
 MAX_NEWS = 8
-_STATES = {
-    TaskState.RUNNING: "work",
-    TaskState.VERIFYING: "work",
-    TaskState.INTEGRATING: "work",
-    TaskState.NEEDS_CONTINUATION: "work",
-    TaskState.COMPLETED: "done",
-    TaskState.FAILED: "fail",
-    TaskState.BLOCKED: "need",
-    TaskState.PENDING: "wait",
-    TaskState.READY: "wait",
-}
 _WORDS = {
     TaskState.RUNNING: "at work",
     TaskState.VERIFYING: "being tested",
@@ -82,7 +71,7 @@ async def tasks(parts: PageParts, session: Session, query: dict[str, str]) -> Co
 
 
 def item_of(task: Task, now: datetime) -> Item:
-    state = _STATES.get(task.state, "")
+    state = STATE_CLASSES.get(task.state, "")
     says, time = _WORDS.get(task.state, state_as_words(task.state).lower()), ""
     run = task.run
     if task.state is TaskState.RUNNING and run and run.alive:
@@ -164,7 +153,7 @@ def _task_news(task: Task) -> Iterator[News]:
         yield News(task.idle_since or run.started_at, task.key, f"asks: {run.dialog.title}", "need")
     if task.completed_at:
         says = "done" if task.state is TaskState.COMPLETED else state_as_words(task.state).lower()
-        yield News(task.completed_at, task.key, says, _STATES.get(task.state, ""))
+        yield News(task.completed_at, task.key, says, STATE_CLASSES.get(task.state, ""))
 
 
 def _tested(check: Check) -> str:
