@@ -22,6 +22,7 @@ JAPANESE: dict[str, str] = {
     "Answers to you": "あなたへの回答",
     "Approve revision {n}?": "リビジョン {n} を承認しますか？",
     "Approve, and leave your comments unsent?": "コメントを送らずに承認しますか？",
+    "Ask for": "尋ねる",
     "Ask for it": "依頼する",
     "asks you": "確認待ち",
     "at work": "作業中",

@@ -227,6 +227,7 @@ document.addEventListener('click', (e) => {
   if ((found = at('[data-press]'))) press(found)
   else if ((found = at('[data-send]'))) answer($(found.dataset.send))
   else if ((found = at('[data-close]'))) send('/close', { answer: found.dataset.close }).then(show)
+  else if ((found = at('[data-quick]'))) send('/say', { text: found.dataset.quick, session: found.dataset.session }).then(told)
   else if ((found = at('[data-order]'))) send('/say', { text: found.dataset.order }).then(told)
   else if ((found = at('[data-column]'))) pick(found.dataset.column)
   else if (at('[data-theme-toggle]')) theme()
