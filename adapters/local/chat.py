@@ -58,6 +58,8 @@ class LocalChat:
         self._awaited: dict[str, LocalConsole] = {}
         self._deliver: Deliver | None = None
         self._ready = asyncio.Event()
+        self.noted_elsewhere: Callable[[Thread], None] | None = None
+        """Called when a card of another chat was kept, for as long as the page is served."""
 
     async def listen(self, deliver: Deliver) -> None:
         """Accept events until cancelled; consoles may connect at any time."""
@@ -102,6 +104,8 @@ class LocalChat:
         """Keep a card of another chat for the page. Consoles are not told of it."""
         if thread.platform != PLATFORM and not _is_answer(card):
             self._elsewhere.put(BoardCard(thread=thread, card=card))
+            if self.noted_elsewhere:
+                self.noted_elsewhere(thread)
 
     def _board_of(self, thread: Thread) -> Board:
         return self._board if thread.platform == PLATFORM else self._elsewhere

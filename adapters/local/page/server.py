@@ -22,15 +22,15 @@ from aiohttp import web
 from pydantic import Field, ValidationError
 
 from adapters.local.chat import PLATFORM, LocalChat
-from adapters.local.page.buttons import Buttons
+from adapters.local.page.buttons import Button, Buttons
 from adapters.local.page.data import PageData
 from adapters.local.page.door import MAX_BODY_BYTES, Codes, Door
-from adapters.local.page.frame import PageParts
+from adapters.local.page.frame import PageParts, choices_on
 from adapters.local.page.hub import Hub
 from adapters.local.page.render import Renderer
 from adapters.local.page.screens import Screens
 from bot.core.cards import Card
-from bot.core.choices import parse_command
+from bot.core.choices import Word, parse_command
 from bot.core.errors import PortError, Refused
 from bot.core.events import Attached, Commanded, Pressed, Said
 from bot.core.facts import Fact
@@ -157,6 +157,9 @@ class PageServer:
             host = "127." + ".".join(str(1 + secrets.randbelow(254)) for _ in range(3))
         self._host = await self._listen_at(runner, host, 0)
         self._chat.sit(self)
+        self._chat.noted_elsewhere = lambda thread: self._hub.changed(
+            self._data.session_in(thread) or "*"
+        )
         self._data.follow(self._hub.changed)
         return runner
 
@@ -180,6 +183,7 @@ class PageServer:
         if self._runner is None:
             return
         self._chat.leave(self)
+        self._chat.noted_elsewhere = None
         self._data.follow(None)
         self._hub.close_all()
         await self._screens.close()
@@ -197,10 +201,8 @@ class PageServer:
             return await handler(request)
         except web.HTTPException:
             raise
-        except ValidationError:
-            return web.Response(
-                status=400, text="The page sent something that cannot be read. Reload it."
-            )
+        except ValidationError as error:
+            return web.Response(status=400, text=_unread(error))
         except PortError as problem:
             told = self._data.mask(sentences(problem.reason, problem.remedy))
             return web.Response(status=503, text=told)
@@ -229,7 +231,11 @@ class PageServer:
         made = self._made.get(key)
         if made is None or made.number != number or now - made.at > LASTS_SECONDS:
             html = asyncio.ensure_future(self._screen_html(request))
-            self._made = {old: one for old, one in self._made.items() if one.number == number}
+            self._made = {
+                old: one
+                for old, one in self._made.items()
+                if one.number == number and now - one.at <= LASTS_SECONDS
+            }
             made = self._made[key] = _Made(number, now, html)
         body = await asyncio.shield(made.html)
         if body is None:
@@ -274,10 +280,10 @@ class PageServer:
         return response
 
     async def _press(self, request: web.Request) -> web.StreamResponse:
-        self._made.clear()
         pressed = _Press.model_validate_json(await request.read())
         button = self._buttons.take(pressed.button)
-        if button is None or not self._screens.still_offers(button):
+        self._made.clear()  # it has that button
+        if button is None or not self._still_offers(button):
             raise web.HTTPConflict(text="That has changed meanwhile. Look again before you press.")
         event = Pressed(
             id=f"web-{uuid4()}",
@@ -295,15 +301,31 @@ class PageServer:
             raise
         return self._taken(taken)
 
+    def _still_offers(self, button: Button) -> bool:
+        # answers are on no board: the page alone has them, until they are closed
+        thread, answer = self._answers.get(button.card, (None, None))
+        if answer and thread == button.thread:
+            return button.choice in choices_on(answer)
+        return self._screens.still_offers(button)
+
     async def _say(self, request: web.Request) -> web.StreamResponse:
-        self._made.clear()
         said = _Say.model_validate_json(await request.read())
+        self._made.clear()
         thread = self._screens.thread_of(said.session) if said.session else None
         if thread is None and said.session:
             raise web.HTTPNotFound(text="There is no such session any more.")
         thread = thread or Thread(platform=PLATFORM, channel=CHANNEL, root=str(uuid4()))
+        name = self._name_of(said.repository)
         mark = {"id": f"web-{uuid4()}", "at": datetime.now(UTC), "by": self._chat.person}
-        if not said.files and (command := parse_command(said.text)):
+        command = parse_command(said.text)
+        if command and command.word is Word.SPEC:
+            if said.files:
+                raise web.HTTPBadRequest(
+                    text="Files cannot be given along where only the plan is written: put what matters into the request."
+                )
+            if name:
+                command = command.model_copy(update={"text": f"{command.text} repo:{name}"})
+        if command and not said.files:
             event = Commanded.model_validate({**mark, "command": command})
         else:
             files = tuple(Attached(name=one.name, text=one.text) for one in said.files)
@@ -313,6 +335,15 @@ class PageServer:
         taken = await self._chat.deliver(self, thread, event)
         found = self._data.session_in(thread)
         return self._taken(taken, opened=found if not said.session else "")
+
+    def _name_of(self, repository: str) -> str:
+        """Return the name of the chosen repository; empty for the default one. Others are not accepted."""
+        if not repository:
+            return ""
+        names = {path: name for name, path in self._data.repositories()}
+        if repository not in names:
+            raise web.HTTPBadRequest(text="The bot does not work on this repository any more.")
+        return names[repository]
 
     def _taken(self, taken: bool, opened: str = "") -> web.StreamResponse:
         turned, self._turned_to = self._turned_to, ""
@@ -365,6 +396,18 @@ class PageServer:
         while len(self._answers) > MAX_ANSWERS:
             del self._answers[next(iter(self._answers))]
         self._hub.changed()
+
+
+def _unread(error: ValidationError) -> str:
+    """Say what is wrong with what the page sent, without its words."""
+    longest = [
+        one["ctx"]["max_length"]
+        for one in error.errors(include_url=False, include_input=False)
+        if one["type"] == "string_too_long" and "ctx" in one
+    ]
+    if longest:
+        return f"That is too long: {min(longest):,} characters are taken. Nothing was sent."
+    return "The page sent something that cannot be read. Reload it."
 
 
 async def _add_headers(request: web.Request, response: web.StreamResponse) -> None:

@@ -18,7 +18,7 @@ export async function send(path, body) {
   try {
     return await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) })
   } catch {
-    toast('The bot does not answer. Nothing was sent; try again when it is back.')
+    toast('The bot does not answer. When it is back, look whether it has heard this before you send it again.')
     return null
   }
 }
