@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import APIResponse, Browser, Page, Route, expect
 
 from adapters.local.page.frame import TABS
 from bot.core.choices import Verb
@@ -85,17 +85,32 @@ async def test_the_whole_story_by_keyboard_alone(stage: PageStage, tab: Page) ->
 
 
 async def test_a_late_answer_never_overwrites_a_newer_one(stage: PageStage, tab: Page) -> None:
-    """The first answer is held back until the second one is shown."""
+    kept: list[APIResponse] = []
+
+    async def answer(route: Route) -> None:
+        """Give the first answer again and again."""
+        if not kept:
+            kept.append(await route.fetch())
+        await route.fulfill(response=kept[0])
+
     async with stage.page_server() as server:
-        await tab.goto(await server.address())
-        await expect(tab.locator("h1")).to_have_text("Board")
-        number = await tab.evaluate("() => document.title")
-        assert number == "Board · gwt-bot"
-        await tab.evaluate(
-            """() => document.dispatchEvent(new CustomEvent('htmx:before:swap', {cancelable: true, detail: {ctx:
-            {request: {action: '/screen/'}, response: {headers: new Headers({'X-State': '-5'})}}}}))"""
-        )
         await stage.is_asked_here("Add discounts", HERE)
+        await tab.route("**/screen/**", answer, times=1)
+        await tab.goto(await server.address())
+        why = tab.locator("#need .why")
+        await expect(why).to_have_text("A few questions before I plan")
+        await stage.presses(Verb.DEFAULTS, thread=HERE)
+        await expect(why).to_contain_text("Shall I build")
+        (old,) = kept
+        await tab.evaluate(
+            "document.addEventListener('htmx:finally:request', () => window.asked = 1)"
+        )
+        await tab.route("**/screen/**", answer)
+        async with tab.expect_response("**/screen/**") as given:
+            await stage.asks_for_status(HERE)
+        assert (await given.value).headers["x-state"] == old.headers["x-state"]
+        await tab.wait_for_function("window.asked === 1")
+        assert "Shall I build" in await why.inner_text()
         await expect(tab).to_have_title("(1) Board · gwt-bot")
 
 
