@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+from urllib.parse import urlsplit
+
 import pytest
+from aiohttp import web
 from playwright.async_api import APIResponse, Browser, Page, Route, expect
 
 from adapters.local.page.frame import TABS
@@ -11,6 +15,7 @@ from bot.core.people import Thread
 from bot.core.states import Status
 from tests.adapters.local.page_stage import Complaints, PageStage, needs_chromium, obstacles
 from tests.adapters.local.session_here import is_building
+from tests.adapters.local.test_page_door import visitor
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), needs_chromium]
 HERE = Thread(platform="console", channel="terminal", root="1")
@@ -122,6 +127,38 @@ async def test_a_bot_that_has_ended_is_seen(stage: PageStage, browser: Browser) 
         await expect(tab.locator("#state")).to_contain_text("Live")
     await expect(tab.locator("#state")).to_contain_text("Reconnecting")
     await context.close()
+
+
+async def test_a_program_on_the_old_port_learns_nothing_of_use(
+    stage: PageStage, browser: Browser
+) -> None:
+    """The tab still waits there when the bot has ended, and tries to connect again."""
+    heard: asyncio.Queue[str] = asyncio.Queue()
+
+    async def rogue(request: web.Request) -> web.Response:
+        heard.put_nowait(request.headers.get("Authorization", ""))
+        return web.Response(status=500)
+
+    context = await browser.new_context()
+    tab = await context.new_page()
+    async with stage.page_server() as server:
+        parts = urlsplit(await server.address())
+        await tab.goto(parts.geturl())
+        await expect(tab.locator("#state")).to_contain_text("Live")
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", rogue)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, parts.hostname, parts.port).start()
+    async with asyncio.timeout(60):
+        stolen = await heard.get()
+    await context.close()
+    await runner.cleanup()
+    assert stolen.startswith("Bearer ")
+    async with visitor(stage) as one:
+        assert (await one.get("/screen/board", Authorization=stolen))[0] == 401
+        await one.comes_in()
+        assert (await one.get("/screen/board"))[0] == 200
 
 
 async def test_a_used_address_says_how_to_get_another(stage: PageStage, browser: Browser) -> None:
