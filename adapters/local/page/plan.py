@@ -109,7 +109,7 @@ class _View:
     def of(cls, session: str, revisions: Revisions, query: Mapping[str, str]) -> _View:
         *earlier, shown = revisions
         wanted = query.get("with", "")
-        base = int(wanted) if wanted.isdecimal() and int(wanted) in revisions else 0
+        base = next((one for one in revisions if str(one) == wanted), 0)
         base = base or (earlier[-1] if earlier else shown)
         names = [kind.value for kind in DocumentKind]
         file = query.get("file", "")

@@ -245,6 +245,7 @@ JAPANESE: dict[str, str] = {
     "tests by the bot": "ボットによるテスト",
     "Tests deleted, skipped or weakened": "テストの削除・スキップ・弱体化",
     "Tests that ran before and do not any more": "実行されなくなったテスト",
+    "Started again? Then it has a new address: gwt-bot web": "再起動した場合はアドレスが変わります: gwt-bot web",
     "Text files": "テキストファイル",
     "The changes are too large to be shown whole: what follows is their beginning.": "変更が大きすぎるため、先頭部分だけを表示します。",
     "The conversation": "会話",

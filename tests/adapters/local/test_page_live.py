@@ -126,6 +126,7 @@ async def test_a_bot_that_has_ended_is_seen(stage: PageStage, browser: Browser) 
         await tab.goto(await server.address())
         await expect(tab.locator("#state")).to_contain_text("Live")
     await expect(tab.locator("#state")).to_contain_text("Reconnecting")
+    await expect(tab.locator("#state")).to_contain_text("a new address", timeout=30_000)
     await context.close()
 
 

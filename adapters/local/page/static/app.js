@@ -7,9 +7,17 @@ const wanted = new URLSearchParams(location.hash.slice(1)).get('go')
 if (code) history.replaceState(null, '', '#/' + (wanted ?? ''))
 
 const words = $('state-words')
+// A bot that is started again has a new address: after a while that is the likely reason.
+const GONE_AFTER = 8000
+let waiting = 0
 const say = (how) => {
+  if (how === 'lost' && words.dataset.how === 'gone') return
+  words.dataset.how = how
   words.textContent = words.dataset[how]
-  $('state').className = 'tag ' + { live: 'done', lost: 'need', shut: 'fail' }[how]
+  $('state').className = 'tag ' + { live: 'done', lost: 'need', shut: 'fail', gone: 'fail' }[how]
+  if (how !== 'lost') clearTimeout(waiting)
+  if (how === 'live' || how === 'shut') waiting = 0
+  if (how === 'lost') waiting ||= setTimeout(() => say('gone'), GONE_AFTER)
 }
 
 export async function send(path, body) {
@@ -82,6 +90,7 @@ export async function show() {
       }
       const address = '/screen/' + path() + (path().includes('?') ? '&' : '?') + 'language=' + document.documentElement.lang
       await htmx.ajax('GET', address, { target: '#main', swap: fresh ? 'innerHTML' : 'innerMorph' })
+      if (fresh) document.querySelector('nav.tabs [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
     } while (again || shown.path !== path())
   } catch {
     // the bot is gone: the stream says so, and when it is back, it asks for the screen again
@@ -141,9 +150,7 @@ function connect(pane) {
   made.setAttribute('hx-sse:connect', '/stream' + (pane ? '?pane=' + encodeURIComponent(pane) : ''))
   made.addEventListener('changed', (e) => {
     const { n, topics } = JSON.parse(e.detail.data)
-    const mine = path().match(/^s\/([^/?]+)/)?.[1]
-    if (n < shown.number && !topics.includes('*')) return
-    if (!mine || topics.includes('*') || topics.includes(mine) || true) show()
+    if (n >= shown.number || topics.includes('*')) show() // what is open beside a screen counts, too: no choice by session
   })
   made.addEventListener('pane', (e) => document.dispatchEvent(new CustomEvent('gwt:pane', { detail: JSON.parse(e.detail.data) })))
   old.replaceWith(made)
@@ -203,13 +210,16 @@ async function answer(form) {
       if (value.trim()) answers[name.slice(4)] = value.trim()
     } else answers[name] ??= value
   }
+  const button = document.querySelector('[data-send="' + CSS.escape(form.id) + '"]')
+  button.disabled = true
   await told(await send('/press', { button: form.dataset.answers, answers }))
+  button.disabled = false
 }
 async function talk(form) {
   const box = form.querySelector('textarea')
   const text = box.value.trim()
   if (!text) return
-  if (await told(await send('/say', { text, session: form.dataset.say }))) box.value = ''
+  if (await told(await send('/say', { text, session: form.dataset.say })) && box.value.trim() === text) box.value = ''
 }
 async function request(form) {
   const files = []
