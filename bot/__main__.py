@@ -99,7 +99,8 @@ def _shown_command(chosen: argparse.Namespace, umask: int) -> Coroutine[None, No
         return demo.run_page(opens=opens, fresh=chosen.fresh, umask=umask)
     from bot.cli import page
 
-    return page.run(chosen.session, opens=chosen.opens, port=chosen.port, umask=umask)
+    session = "/".join(filter(None, (chosen.session, chosen.screen)))
+    return page.run(session, opens=chosen.opens, port=chosen.port, umask=umask)
 
 
 def _archive_command(chosen: argparse.Namespace) -> Coroutine[None, None, int | None]:

@@ -29,6 +29,7 @@ from adapters.state_files import JsonFile, JsonLines
 from bot.core.cards import (
     ApprovalCard,
     Card,
+    OfferCard,
     QuestionsCard,
     ReceivedCard,
     RootCard,
@@ -200,9 +201,8 @@ class Transcript:
             line = render_decision(lay_out(card).title, decided, self._person)
             return [Words(""), origin_line(origin), line] if origin else [Words(""), line]
         parts = [Words(""), self._drawn(thread, card)]
-        if isinstance(card, ApprovalCard) and self._screen.terminal and not decided:
-            way = f"Line by line, with comments, in a browser: gwt-bot web {self._name(thread)}"
-            parts.append(Words(way, style="dim"))
+        if self._screen.terminal and not decided and (way := _seen_on_page(card)):
+            parts.append(Words(way.format(self._name(thread)), style="dim"))
         if isinstance(card, RootCard) and origin and last is None:
             way = f"It has a thread of its own. Write info {on_one_line(card.session)} to go there."
             parts.append(Words(way, style="dim"))
@@ -253,6 +253,17 @@ class Transcript:
 
     def _name(self, thread: Thread) -> str:
         return self._names.get(thread.key, thread.root[:8])
+
+
+def _seen_on_page(card: Card) -> str:
+    """Return what the local page shows better than a terminal can, and the command for it."""
+    match card:
+        case ApprovalCard():
+            return "Line by line, with comments, in a browser: gwt-bot web {} plan"
+        case OfferCard() | SummaryCard():
+            return "With its evidence and changes in a browser: gwt-bot web {} result"
+        case _:
+            return ""
 
 
 def _make_private_folder(folder: Path) -> None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction["_Parser"]  # pyright: ignore[reportPrivateUsage]
 
 
+SCREENS = ("thread", "plan", "tasks", "panes", "changes", "result", "log")
+"""The screens of a session on the local page."""
 PROJECT_MODES = ("temp", "fixed")
 """The values of ProjectMode, repeated here: importing its module would take half of the time of `--help`."""
 USAGE_ERROR_CODE = 1
@@ -105,6 +107,9 @@ def _add_web(commands: Commands) -> None:
     )
     web.add_argument(
         "session", nargs="?", default="", type=_id, help="open this one: its id, or the beginning"
+    )
+    web.add_argument(
+        "screen", nargs="?", choices=SCREENS, metavar="screen", help=f"{', '.join(SCREENS)}"
     )
     web.add_argument(
         "--no-open", dest="opens", action="store_false", help="print the address instead"

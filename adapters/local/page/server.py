@@ -25,7 +25,7 @@ from adapters.local.chat import PLATFORM, LocalChat
 from adapters.local.page.buttons import Button, Buttons
 from adapters.local.page.data import PageData
 from adapters.local.page.door import MAX_BODY_BYTES, Codes, Door
-from adapters.local.page.frame import PageParts, choices_on
+from adapters.local.page.frame import TABS, PageParts, choices_on
 from adapters.local.page.hub import Hub
 from adapters.local.page.render import Renderer
 from adapters.local.page.screens import Screens
@@ -119,16 +119,18 @@ class PageServer:
     async def address(self, session: str = "", port: int = 0) -> str:
         """Return an address that opens the page once, within a minute.
 
-        `port`: a port of 127.0.0.1 at which it shall be reached besides.
+        `session`: its id, or the beginning, and perhaps one of its screens (`1a2b/plan`). `port`: a port of 127.0.0.1 at which it shall be reached besides.
         """
         async with self._starting:
             if self._runner is None:
                 self._runner = await self._start()
             host = await self._listen_at(self._runner, "127.0.0.1", port) if port else self._host
+        session, _, tab = session.partition("/")
         found = self._data.session(session) if session else None
         if session and found is None:
             raise Refused(f"There is no session {session}.", "gwt-bot sessions lists them.")
         go = f"&go=s/{found.id}" if found else ""
+        go += f"/{tab}" if found and tab in dict(TABS) else ""
         return f"http://{host}/#code={self._codes.new_code()}{go}"
 
     async def _start(self) -> web.AppRunner:

@@ -7,6 +7,7 @@ from playwright.async_api import Page, expect
 
 from bot.core.states import Status
 from tests.adapters.local.page_stage import PageStage, needs_chromium
+from tests.adapters.local.session_here import is_building
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), needs_chromium]
 
@@ -32,3 +33,11 @@ async def test_the_whole_story_by_mouse(stage: PageStage, tab: Page) -> None:
         await expect(tab.locator("#done .card h3")).to_have_text("Add discounts")
         (listed,) = stage.store.sessions()
         assert listed.status == Status.COMPLETED
+
+
+async def test_an_address_leads_to_a_screen_of_a_session(stage: PageStage, tab: Page) -> None:
+    async with stage.page_server() as server:
+        session = await is_building(stage)
+        await tab.goto(await server.address(f"{session.short}/tasks"))
+        await expect(tab.locator("nav.tabs [aria-current]")).to_contain_text("Tasks")
+        await expect(tab.locator("h1")).to_have_text("Add discounts")

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import base64
 import os
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from playwright.async_api import Browser, Page, expect
 
+from bot.cli.page import BotPage
 from bot.core.people import Thread
 from tests.adapters.local.page_stage import PageStage, needs_chromium
 from tests.adapters.local.session_here import is_building
@@ -35,9 +37,11 @@ SCREENS = {
     "intents": "intents",
     "branches": "branches",
     "history": "history",
+    "doctor": "doctor",
     "thread": "s/{id}",
     "plan": "s/{id}/plan",
     "tasks": "s/{id}/tasks",
+    "panes": "s/{id}/panes",
     "changes": "s/{id}/changes",
     "result": "s/{id}/result",
     "log": "s/{id}/log",
@@ -63,6 +67,30 @@ DIFFERENCE = """async ([one, other]) => {
 }"""
 
 
+FOUND = (
+    {"what": "tmux", "ok": True, "says": "is there, and new enough", "remedy": "", "needed": True},
+    {
+        "what": "model",
+        "ok": False,
+        "says": "AI settings are required",
+        "remedy": "Set OPENAI_MODEL.",
+        "needed": True,
+    },
+    {
+        "what": "agent codex",
+        "ok": False,
+        "says": "is not on the PATH",
+        "remedy": "Install it.",
+        "needed": False,
+    },
+)
+
+
+def found(_: BotPage, *, again: bool) -> tuple[Sequence[Mapping[str, object]], bool]:
+    """What a doctor finds on some machine."""
+    return FOUND, False
+
+
 async def is_worth_a_look(stage: PageStage) -> str:
     """One session that builds and one that asks; return the id of the first."""
     session = await is_building(stage)
@@ -75,8 +103,9 @@ async def is_worth_a_look(stage: PageStage) -> str:
 
 @pytest.mark.parametrize("look", LOOKS)
 async def test_every_screen_looks_as_it_was_seen(
-    tmp_path: Path, browser: Browser, look: str
+    tmp_path: Path, browser: Browser, look: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(BotPage, "checks", found)
     known = MADE_WITH.read_text().strip() if MADE_WITH.exists() else ""
     if not TAKING and known != browser.version:
         pytest.skip(f"the pictures were made with Chromium {known}, this is {browser.version}")

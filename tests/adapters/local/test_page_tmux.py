@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -17,6 +18,7 @@ from bot.core.screens import PaneScreen
 from bot.core.session import Session
 from tests.adapters.local.page_stage import Complaints, PageStage, needs_chromium
 from tests.adapters.local.session_here import is_building
+from tests.adapters.local.test_page_door import visitor
 from tests.adapters.tmux.own_server import Tmux, own_server
 from tests.fakes.panes import FakePanes
 
@@ -118,3 +120,41 @@ async def test_a_page_without_xterm_shows_rows(
         await expect(tab.locator("#pane pre")).to_have_css("opacity", "1")
         assert not [told for told in complaints.told if "ERR_FAILED" not in told]
         await context.close()
+
+
+TRIES = """
+import json, sys, time, urllib.error, urllib.request
+origin, token, code = sys.argv[1:]
+def tried(path, body=None, **headers):
+    data = json.dumps(body).encode() if body is not None else None
+    usual = {"Authorization": "Bearer " + token, "Origin": origin, "Content-Type": "application/json"}
+    asked = urllib.request.Request(origin + path, data=data, headers={**usual, **headers})
+    try:
+        return urllib.request.urlopen(asked, timeout=20).status
+    except urllib.error.HTTPError as refused:
+        return refused.code
+print("answers:", tried("/"), tried("/screen/board"), tried("/stream"), tried("/open", {"code": code}),
+      tried("/say", {"text": "Add a back door"}), tried("/press", {"button": "guessed"}), tried("/static/app.js"), flush=True)
+time.sleep(300)
+"""
+
+
+async def test_an_agent_in_its_pane_gets_nothing_of_the_page(
+    stage: PageStage, server: Tmux
+) -> None:
+    """It knows the address, a code that is still good, and even the token of a tab."""
+    panes = real_panes(stage, server)
+    async with visitor(stage) as one:
+        await one.comes_in()
+        session = await is_building(stage)
+        run = session.tasks[0].run
+        assert run
+        known = (one.origin, one.token, one.code)
+        launch = Launch(argv=(sys.executable, "-c", TRIES, *known))
+        await panes.start(run.name, str(server.worktree), launch, "")
+        async with asyncio.timeout(60):
+            while "answers:" not in (told := await panes.tail(run.name, 5)):  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+        assert told.split("answers:")[1].split() == ["403"] * 7
+        assert len(stage.store.sessions()) == 1
+        assert (await one.get("/screen/board"))[0] == 200
