@@ -16,7 +16,7 @@ from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup, escape
 
 from adapters.local.page import charts
-from adapters.local.page.texts import JAPANESE
+from adapters.local.page.texts import in_language
 from bot.core.text import clean, duration
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
@@ -56,8 +56,7 @@ class Renderer:
 @pass_context
 def _translated(context: Context, text: str, **values: object) -> str:
     """Return an interface text in the reader's language; `{n}` and the like are filled in."""
-    if context.get("language") == "ja":
-        text = JAPANESE.get(text, text)
+    text = in_language(text, str(context.get("language", "")))
     return text.format(**values) if values else text
 
 

@@ -29,6 +29,7 @@ from adapters.local.page.frame import TABS, PageParts, choices_on
 from adapters.local.page.hub import Hub
 from adapters.local.page.render import Renderer
 from adapters.local.page.screens import Screens
+from adapters.local.page.texts import in_language
 from bot.core.cards import Card
 from bot.core.choices import Word, parse_command
 from bot.core.errors import PortError, Refused
@@ -201,10 +202,11 @@ class PageServer:
         """Answer problems in words. What the browser sent is never repeated in them."""
         try:
             return await handler(request)
-        except web.HTTPException:
+        except web.HTTPException as problem:
+            problem.text = in_language(problem.text or "", _language(request))
             raise
         except ValidationError as error:
-            return web.Response(status=400, text=_unread(error))
+            return web.Response(status=400, text=in_language(_unread(error), _language(request)))
         except PortError as problem:
             told = self._data.mask(sentences(problem.reason, problem.remedy))
             return web.Response(status=503, text=told)
@@ -213,7 +215,8 @@ class PageServer:
         except Exception:
             # the edge of a request: an error in one screen must not end the others
             log.exception("a request of the page failed")
-            return web.Response(status=500, text="That did not work; the log has the details.")
+            told = in_language("That did not work; the log has the details.", _language(request))
+            return web.Response(status=500, text=told)
 
     async def _shell(self, request: web.Request) -> web.StreamResponse:
         return self._page(request, "shell.html", {"language": _language(request)})

@@ -324,4 +324,21 @@ JAPANESE: dict[str, str] = {
     "{n} tasks, up to {m} at once": "{n} タスク、同時に {m} まで",
     "{tasks} has committed nothing yet.": "{tasks} はまだ何もコミットしていません。",
     "{task} is tried again with it": "これを伝えて {task} をやり直します",
+    "The bot does not answer. When it is back, look whether it has heard this before you send it again.": "ボットが応答しません。戻ったら、届いているか確かめてから送り直してください。",
+    "That did not work. Reload the page.": "うまくいきませんでした。ページを再読み込みしてください。",
+    "That did not work; the log has the details.": "うまくいきませんでした。詳細はログにあります。",
+    "That is more than fits into one request. Delete some comments, or shorten them.": "一つの依頼に収まりません。コメントを減らすか短くしてください。",
+    "That is more than fits into one message. Send single comments, or shorten them.": "一つのメッセージに収まりません。コメントを一つずつ送るか短くしてください。",
+    "This address was used already, or is too old. Open the page again: gwt-bot web": "このアドレスは使用済みか期限切れです。開き直してください: gwt-bot web",
+    "There is nothing at this address.": "このアドレスには何もありません。",
+    "That has changed meanwhile. Look again before you press.": "その間に変わりました。押す前にもう一度見てください。",
+    "There is no such session any more.": "そのセッションはもうありません。",
+    "Files cannot be given along where only the plan is written: put what matters into the request.": "計画だけを書く場合、ファイルは添付できません。必要な内容を依頼文に書いてください。",
+    "The bot does not work on this repository any more.": "このリポジトリはもう対象ではありません。",
+    "Open the page again: gwt-bot web": "開き直してください: gwt-bot web",
 }
+
+
+def in_language(text: str, language: str) -> str:
+    """Return an interface text in the language of its reader."""
+    return JAPANESE.get(text, text) if language == "ja" else text

@@ -8,12 +8,14 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from bot.core.choices import Verb, Word
+from bot.core.events import Broke
 from bot.core.people import Thread
 from bot.core.states import Status
 from tests.adapters.local.page_stage import PageStage
 from tests.adapters.local.test_page_door import Visitor, visitor
 
 HERE = Thread(platform="console", channel="terminal", root="1")
+OTHER = Thread(platform="console", channel="terminal", root="2")
 State = Callable[[PageStage], Awaitable[None]]
 
 
@@ -51,7 +53,28 @@ async def discarded(stage: PageStage) -> None:
     await stage.presses(Verb.DISCARD, stage.session(HERE).id, thread=HERE)
 
 
-STATES: tuple[State, ...] = (asked, planned, building, stopped, built, merged, discarded)
+async def failed(stage: PageStage) -> None:
+    await building(stage)
+    assert stage.desk
+    (actor,) = stage.desk.actors()
+    actor.tell(Broke(id="bug", at=stage.clock.now(), reason="a bug"))
+    await stage.settle()
+    assert stage.session(HERE).status is Status.FAILED
+
+
+async def queued(stage: PageStage) -> None:
+    """A second one in the same repository waits for its turn."""
+    await building(stage)
+    await stage.is_asked_here("Add a receipt", OTHER)
+    await stage.presses(Verb.DEFAULTS, thread=OTHER)
+    await stage.approves(OTHER)
+    assert stage.session(OTHER).status is Status.QUEUED
+
+
+STATES: tuple[State, ...] = (
+    *(asked, planned, building, stopped, queued),
+    *(built, merged, discarded, failed),
+)
 
 
 async def columns(page: Visitor) -> dict[str, list[str]]:
@@ -69,15 +92,15 @@ async def test_the_board_has_each_session_where_its_status_says(
     async with visitor(stage) as page:
         await page.comes_in()
         await state(stage)
-        session = stage.session(HERE)
         assert stage.desk
         told = await stage.desk.tell("status", "")
         assert isinstance(told, list)
         waits = [row["id"] for row in told if isinstance(row, dict) and row["waits_for"]]
         at_work = [row["id"] for row in told if isinstance(row, dict) and not row["waits_for"]]
-        over = session.status in (Status.COMPLETED, Status.FAILED, Status.DISCARDED)
-        done = [session.id] if over else []
-        assert await columns(page) == {"need": waits, "work": at_work, "done": done}
+        over = (Status.COMPLETED, Status.FAILED, Status.DISCARDED)
+        done = [one.id for one in stage.store.sessions() if one.status in over]
+        shown = {name: sorted(ids) for name, ids in (await columns(page)).items()}
+        assert shown == {"need": sorted(waits), "work": sorted(at_work), "done": done}
 
 
 async def test_the_states_that_were_tried_are_all_kinds_there_are(stage: PageStage) -> None:
@@ -87,6 +110,5 @@ async def test_the_states_that_were_tried_are_all_kinds_there_are(stage: PageSta
         async with visitor(one) as page:
             await page.comes_in()
             await state(one)
-            (there,) = [name for name, ids in (await columns(page)).items() if ids]
-            seen.add(there)
+            seen |= {name for name, ids in (await columns(page)).items() if ids}
     assert seen == {"need", "work", "done"}

@@ -12,7 +12,7 @@ from playwright.async_api import Browser, expect
 
 from adapters.local.page import server
 from adapters.local.page.frame import TABS
-from adapters.local.page.texts import JAPANESE
+from adapters.local.page.texts import JAPANESE, in_language
 from bot.core.people import Thread
 from tests.adapters.local.page_stage import PageStage, needs_chromium
 
@@ -37,6 +37,30 @@ def test_every_text_of_the_page_has_its_japanese() -> None:
     wanted = said() | {name for _, name in TABS}
     assert len(wanted) > 100
     assert sorted(wanted - set(JAPANESE)) == []
+
+
+def test_what_the_server_refuses_is_said_in_the_language_of_the_reader() -> None:
+    source = (
+        Path(server.__file__).read_text() + (Path(server.__file__).parent / "door.py").read_text()
+    )
+    refusals = set(re.findall(r'raise web\.HTTP\w+\(\s*text="([^"]+)"', source))
+    for_programs = {one for one in refusals if one not in JAPANESE}
+    assert for_programs <= {
+        "This is not the address of the page.",
+        "Another page asked for this.",
+        "Only the page itself may send this.",
+        "The connection has ended.",
+        "Only the owner of the bot may look at the page.",
+    }
+    assert len(refusals - for_programs) >= 5
+    assert (
+        in_language("There is nothing at this address.", "ja")
+        != "There is nothing at this address."
+    )
+    assert (
+        in_language("There is nothing at this address.", "en")
+        == "There is nothing at this address."
+    )
 
 
 def test_a_translation_has_the_same_places_to_fill_in() -> None:

@@ -26,7 +26,7 @@ export async function send(path, body) {
   try {
     return await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) })
   } catch {
-    toast('The bot does not answer. When it is back, look whether it has heard this before you send it again.')
+    toast($('texts').dataset.silent)
     return null
   }
 }
@@ -66,7 +66,7 @@ document.addEventListener('htmx:response:error', (e) => {
 function problem(text) {
   const told = document.createElement('p')
   told.className = 'empty'
-  told.textContent = text || 'That did not work. Reload the page.'
+  told.textContent = text || $('texts').dataset.failed
   $('main').replaceChildren(told)
 }
 

@@ -18,7 +18,7 @@ async function deliver(list) {
     const name = task && routeOf(task)?.dataset.name
     const text = quoting(name ? group : group.map((one) => ({ ...one, where: one.task ? one.task + ', ' + one.where : one.where })))
     if (text.length > (name ? LONGEST_HINT : LONGEST)) {
-      toast('That is more than fits into one message. Send single comments, or shorten them.')
+      toast($('texts').dataset.message)
       continue
     }
     const answer = await told(await (name ? send('/press', { button: name, text }) : send('/say', { session: root().dataset.session, text })))

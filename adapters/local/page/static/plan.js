@@ -10,7 +10,7 @@ const drafts = comments('plan', (list) => {
 async function request(button) {
   const list = drafts.written()
   const text = quoting(list)
-  if (text.length > LONGEST) return toast('That is more than fits into one request. Delete some comments, or shorten them.')
+  if (text.length > LONGEST) return toast(document.getElementById('texts').dataset.request)
   button.disabled = true
   const { press: name, sends } = button.dataset
   const answer = await told(await (name ? send('/press', { button: name, text }) : send('/say', { session: sends, text })))
