@@ -33,6 +33,9 @@ async def test_the_whole_story_by_mouse(stage: PageStage, tab: Page) -> None:
         await expect(tab.locator("#done .card h3")).to_have_text("Add discounts")
         (listed,) = stage.store.sessions()
         assert listed.status == Status.COMPLETED
+        noted = {entry.what for entry in stage.audit.entries if entry.event.startswith("web-")}
+        assert {"said", "press answer", "press approve", "press merge"} <= noted
+        assert {entry.who for entry in stage.audit.entries} == {"console:local:1"}
 
 
 async def test_an_address_leads_to_a_screen_of_a_session(stage: PageStage, tab: Page) -> None:
