@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 JAPANESE: dict[str, str] = {
     "1 session": "1 セッション",
     "A binary file: its content is not shown.": "バイナリファイルのため、内容は表示しません。",
@@ -336,9 +338,52 @@ JAPANESE: dict[str, str] = {
     "Files cannot be given along where only the plan is written: put what matters into the request.": "計画だけを書く場合、ファイルは添付できません。必要な内容を依頼文に書いてください。",
     "The bot does not work on this repository any more.": "このリポジトリはもう対象ではありません。",
     "Open the page again: gwt-bot web": "開き直してください: gwt-bot web",
+    "Building: # of # tasks done": "実装中: # / # タスク完了",
+    "# of # requirements met": "要件 # / # 達成",
+    "# of # requirement met": "要件 # / # 達成",
+    "# of # tasks done": "# / # タスク完了",
+    "passed, # failed": "成功、失敗 #",
+    "passed, # failed, # new": "成功、失敗 #、新規 #",
+    "# passed": "# 件成功",
+    "# failed": "# 件失敗",
+    "Not judged yet": "未判定",
+    "Complete": "完了",
+    "Something is missing": "不足があります",
+    "Its tasks are done": "タスクは完了",
+    "Active · intake": "作業中 · 受付",
+    "Active · clarifying": "作業中 · 質問",
+    "Active · specifying": "作業中 · 計画",
+    "Active · approving": "作業中 · 承認待ち",
+    "Active · executing": "作業中 · 実装",
+    "Active · finishing": "作業中 · 仕上げ",
+    "Queued · executing": "順番待ち · 実装",
+    "Queued · approving": "順番待ち · 承認済み",
+    "Paused · intake": "停止中 · 受付",
+    "Paused · clarifying": "停止中 · 質問",
+    "Paused · specifying": "停止中 · 計画",
+    "Paused · approving": "停止中 · 承認待ち",
+    "Paused · executing": "停止中 · 実装",
+    "Paused · finishing": "停止中 · 仕上げ",
+    "Completed · done": "完了",
+    "Completed · finishing": "完了",
+    "Completed · spec written": "完了 · 計画のみ",
+    "Failed · executing": "失敗 · 実装",
+    "Discarded · clarifying": "破棄",
+    "Discarded · approving": "破棄",
+    "Discarded · executing": "破棄",
 }
+_NUMBER = re.compile(r"\d+")
 
 
 def in_language(text: str, language: str) -> str:
-    """Return an interface text in the language of its reader."""
-    return JAPANESE.get(text, text) if language == "ja" else text
+    """Return an interface text in the language of its reader.
+
+    The numbers in a sentence that was put together stand as `#` in the table, in the same order in both languages.
+    """
+    if language != "ja":
+        return text
+    if (known := JAPANESE.get(text)) is not None:
+        return known
+    numbers = iter(_NUMBER.findall(text))
+    known = JAPANESE.get(_NUMBER.sub("#", text))
+    return re.sub("#", lambda _: next(numbers), known) if known else text

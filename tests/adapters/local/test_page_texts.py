@@ -63,6 +63,13 @@ def test_what_the_server_refuses_is_said_in_the_language_of_the_reader() -> None
     )
 
 
+def test_a_sentence_with_figures_is_translated_with_them() -> None:
+    assert in_language("Building: 2 of 13 tasks done", "ja") == "実装中: 2 / 13 タスク完了"
+    assert in_language("Building: 2 of 13 tasks done", "en") == "Building: 2 of 13 tasks done"
+    assert in_language("A title of 3 words", "ja") == "A title of 3 words"
+    assert [text for text, told in JAPANESE.items() if text.count("#") != told.count("#")] == []
+
+
 def test_a_translation_has_the_same_places_to_fill_in() -> None:
     def places(text: str) -> set[str]:
         return {name for _, name, _, _ in Formatter().parse(text) if name}
