@@ -95,8 +95,8 @@ async def test_the_board_has_each_session_where_its_status_says(
         assert stage.desk
         told = await stage.desk.tell("status", "")
         assert isinstance(told, list)
-        waits = [row["id"] for row in told if isinstance(row, dict) and row["waits_for"]]
-        at_work = [row["id"] for row in told if isinstance(row, dict) and not row["waits_for"]]
+        waits = [str(row["id"]) for row in told if isinstance(row, dict) and row["waits_for"]]
+        at_work = [str(row["id"]) for row in told if isinstance(row, dict) and not row["waits_for"]]
         over = (Status.COMPLETED, Status.FAILED, Status.DISCARDED)
         done = [one.id for one in stage.store.sessions() if one.status in over]
         shown = {name: sorted(ids) for name, ids in (await columns(page)).items()}
