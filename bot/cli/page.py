@@ -12,8 +12,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import JsonValue
-
 from adapters.files import UnsyncedDisk
 from adapters.local.chat import LocalChat
 from adapters.local.handshake import ask_bot
@@ -135,9 +133,6 @@ class BotPage:
         if self._checking:
             self._checking.cancel()
             await asyncio.gather(self._checking, return_exceptions=True)
-
-    async def tell(self, about: str, of: str = "") -> JsonValue:
-        return await self._desk.tell(about, of)
 
 
 class Page:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from adapters.local.chat import PLATFORM
 from adapters.local.page.frame import (
@@ -21,7 +21,6 @@ from bot.core.choices import Choice, Style
 from bot.core.layout import lay_out
 from bot.core.session import Session
 from bot.core.states import Status, TaskState
-from bot.core.text import ago
 from bot.ports import IndexedSession
 
 MAX_DONE = 8
@@ -40,7 +39,7 @@ def board(parts: PageParts, query: dict[str, str]) -> Context:
         "chats": sorted({one.thread.platform for one in parts.data.sessions()}),
         "repositories": sorted({one.repository for one in parts.data.sessions()}),
         "need": needs_you(parts, at_work),
-        "work": [_work_card(parts, one, now) for one in at_work if not one.waiting],
+        "work": [_work_card(parts, one) for one in at_work if not one.waiting],
         "done": [_done_card(one) for one in over[:MAX_DONE]],
         "done_lately": len(lately),
         "done_more": max(0, len(over) - MAX_DONE),
@@ -69,16 +68,16 @@ def needs_you(parts: PageParts, at_work: list[OpenSession] | None = None) -> lis
     """Return the sessions that wait for a person, the longest wait first."""
     need = [one for one in (parts.open_sessions() if at_work is None else at_work) if one.waiting]
     need.sort(key=lambda one: one.session.updated_at)
-    return [_need_card(parts, one, parts.data.now()) for one in need]
+    return [_need_card(parts, one) for one in need]
 
 
-def _need_card(parts: PageParts, one: OpenSession, now: datetime) -> dict[str, object]:
+def _need_card(parts: PageParts, one: OpenSession) -> dict[str, object]:
     card = one.waiting[0]
     sheet = lay_out(card)
     here = one.session.thread.platform == PLATFORM
     links, choices = leads_to(one.session.id, card), _pressable_on_board(card) if here else ()
     return {
-        **_card_facts(one, now),
+        **_card_facts(one),
         "why": sheet.title,
         "more": len(one.waiting) - 1,
         "failed": one.session.status is Status.FAILED
@@ -90,19 +89,17 @@ def _need_card(parts: PageParts, one: OpenSession, now: datetime) -> dict[str, o
     }
 
 
-def _work_card(parts: PageParts, one: OpenSession, now: datetime) -> dict[str, object]:
-    return {**_card_facts(one, now), "doing": doing(one.session), "live": _live(parts, one.session)}
+def _work_card(parts: PageParts, one: OpenSession) -> dict[str, object]:
+    return {**_card_facts(one), "doing": doing(one.session), "live": _live(parts, one.session)}
 
 
-def _card_facts(one: OpenSession, now: datetime) -> dict[str, object]:
+def _card_facts(one: OpenSession) -> dict[str, object]:
     session = one.session
     return {
         "id": session.id,
-        "short": session.short,
         "title": session.title,
         "where": session.thread.platform,
         "since": session.updated_at,
-        "ago": ago(session.updated_at, now).removesuffix(" ago"),
         "cost": cost_in_words(session),
         "bar": [STATE_CLASSES.get(task.state, "") for task in counted_tasks(session)],
         "done": len(session.in_state(TaskState.COMPLETED)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
-from bot.core.cards import Card
 from bot.core.choices import Choice
 from bot.core.people import Thread
 
@@ -49,7 +48,3 @@ class Buttons:
         """Make a button usable again that had no effect."""
         self._by_name[name] = button
         self._names[button] = name
-
-
-def names_in(thread: Thread, session: str, card: Card, choices: tuple[Choice, ...]) -> list[Button]:
-    return [Button(thread, card.key, choice, session) for choice in choices]

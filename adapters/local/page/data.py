@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from pydantic import JsonValue
-
 from bot.core.cards import Card
 from bot.core.choices import Word
 from bot.core.people import Thread
@@ -103,8 +101,4 @@ class PageData(Protocol):
 
     def mask(self, text: str) -> str:
         """Return the text with its secrets hidden."""
-        ...
-
-    async def tell(self, about: str, of: str = "") -> JsonValue:
-        """Return what the commands that only read would print."""
         ...

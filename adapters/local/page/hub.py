@@ -69,10 +69,6 @@ class Hub:
         for stream in self._streams:
             stream.changed(topic)
 
-    @property
-    def streams(self) -> int:
-        return len(self._streams)
-
     def open(self, token: str) -> Stream:
         stream = Stream(token)
         self._streams.append(stream)
